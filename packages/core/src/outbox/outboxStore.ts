@@ -6,9 +6,10 @@
 import { Effect, Layer } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { makeKeyedLocks } from "../runtime/keyedLocks.ts"
-import type { Partition } from "../store/Partition.ts"
+import { getEventsAccount, type Partition } from "../store/Partition.ts"
 import { type Change, type Commit, Store, type StoreOperations } from "../store/Store.ts"
 import { withNow } from "../store/withNow.ts"
+import { outboxRecords } from "./outboxRecords.ts"
 import { entryLifetimeMs, markPending } from "./pendingRecords.ts"
 import { RelaySignals } from "./RelaySignals.ts"
 import { readMonotonicMillis } from "./readMonotonicMillis.ts"
@@ -27,6 +28,21 @@ const leavesWork = (changes: ReadonlyArray<Change>): boolean =>
         change.indexTerms.some((term) => term.startsWith(newDeliveryPrefix)))
   )
 
+/** The account of work in a partition. That of a metering bucket does not name it, but its events do. */
+const findAccount = (partition: Partition, changes: ReadonlyArray<Change>): string => {
+  const ofLog = getEventsAccount(partition)
+  if (ofLog !== undefined) return ofLog
+  const event = changes.find((change) => change._tag === "Put" && change.key.startsWith("outbox/"))
+  const parsed = event?._tag === "Put" ? outboxRecords.parseUnchecked({ ...event, version: 0 }) : undefined
+  return parsed !== undefined && "accountName" in parsed ? parsed.accountName : partition
+}
+
+/** An entry in the directory that this process has written. */
+interface Mark {
+  readonly accountName: string
+  readonly at: number
+}
+
 /** How many partitions a process remembers to have marked. */
 const maxMarked = 10_000
 
@@ -35,19 +51,21 @@ export const makeOutboxStore = (
   signals: Pick<RelaySignals["Service"], "add">,
   readMillis = readMonotonicMillis
 ): StoreOperations => {
-  const markedAt = new BoundedMap<Partition, number>(maxMarked)
+  const marks = new BoundedMap<Partition, Mark>(maxMarked)
   const lock = makeKeyedLocks()
 
-  const isMarked = (partition: Partition): boolean =>
-    readMillis() < (markedAt.get(partition) ?? Number.NEGATIVE_INFINITY) + entryLifetimeMs
+  const findMark = (partition: Partition): Mark | undefined => {
+    const mark = marks.get(partition)
+    return mark !== undefined && readMillis() < mark.at + entryLifetimeMs ? mark : undefined
+  }
 
-  const ensureMarked = (partition: Partition) =>
+  const ensureMarked = (partition: Partition, accountName: string) =>
     Effect.suspend(() => {
-      if (isMarked(partition)) return Effect.void
-      const startedAt = readMillis()
+      if (findMark(partition) !== undefined) return Effect.void
+      const at = readMillis()
       return Effect.tap(
-        markPending(store, partition),
-        Effect.sync(() => markedAt.set(partition, startedAt))
+        markPending(store, partition, accountName),
+        Effect.sync(() => marks.set(partition, { accountName, at }))
       )
     })
 
@@ -57,12 +75,15 @@ export const makeOutboxStore = (
     commit: withNow<Commit>(
       (partition, changes, idempotency) => {
         if (!leavesWork(changes)) return store.commit(partition, changes, idempotency)
+        const mark = findMark(partition)
+        const accountName = mark?.accountName ?? findAccount(partition, changes)
         const commit = Effect.ensuring(
           store.commit(partition, changes, idempotency),
           // Also after a failure: if the reply was lost, the work may be there.
-          Effect.sync(() => signals.add(partition))
+          Effect.sync(() => signals.add(partition, accountName))
         )
-        return isMarked(partition) ? commit : Effect.andThen(lock(partition, ensureMarked(partition)), commit)
+        if (mark !== undefined) return commit
+        return Effect.andThen(lock(partition, ensureMarked(partition, accountName)), commit)
       },
       now && ((partition, changes, clock) => (leavesWork(changes) ? undefined : now(partition, changes, clock)))
     )

@@ -16,7 +16,12 @@ export const entryLifetimeMs = 5 * 60_000
 /** How long an entry stays the same before it can be removed. Longer than its lifetime and the slowest commit. */
 export const removableAfterMs = 2 * entryLifetimeMs
 
-const PendingPartition = Schema.Struct({ partition: Schema.String, markedOn: Timestamp })
+const PendingPartition = Schema.Struct({
+  partition: Schema.String,
+  /** Whose events they are. Missing in entries of earlier previews of 0.1. */
+  accountName: Schema.optionalKey(Schema.String),
+  markedOn: Timestamp
+})
 export type PendingPartition = typeof PendingPartition.Type
 
 export const pendingRecords = Collection.make({
@@ -27,10 +32,14 @@ export const pendingRecords = Collection.make({
 })
 
 /** Adds a partition, or renews its entry. */
-export const markPending = (store: StoreOperations, partition: Partition): Effect.Effect<void, StoreUnavailable> =>
+export const markPending = (
+  store: StoreOperations,
+  partition: Partition,
+  accountName: string
+): Effect.Effect<void, StoreUnavailable> =>
   retryOnConflict(
     Effect.gen(function* () {
-      const value = { partition, markedOn: yield* DateTime.now }
+      const value = { partition, accountName, markedOn: yield* DateTime.now }
       const [record] = yield* store.get(eventsDirectory, [pendingRecords.recordKey(partition)])
       yield* store.commit(eventsDirectory, [pendingRecords.replace({ value, version: record?.version ?? 0 }, value)])
     })

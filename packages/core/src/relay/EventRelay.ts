@@ -1,9 +1,11 @@
 /**
  * Moves events to the logs of their accounts, and from there to webhooks and hooks: those of this process at once, and
- * those that other processes left behind within seconds.
+ * those that other processes left behind within seconds. Accounts take turns.
  */
-import { Clock, Effect, Layer, Semaphore } from "effect"
+import { Clock, Effect, Layer } from "effect"
+import { outboxRecords } from "../outbox/outboxRecords.ts"
 import { RelaySignals } from "../outbox/RelaySignals.ts"
+import { FairSemaphore } from "../runtime/FairSemaphore.ts"
 import { getEventsAccount, type Partition } from "../store/Partition.ts"
 import { liveClock } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
@@ -36,9 +38,9 @@ const make = Effect.gen(function* () {
   const withStore = Effect.provideService(Store, store)
   const signals = yield* RelaySignals
   const scope = yield* Effect.scope
-  const permits = yield* Semaphore.make(concurrency)
-  /** The partitions on which this process works or, after a failure, will work. */
-  const working = new Set<Partition>()
+  const permits = new FairSemaphore(concurrency)
+  /** The partitions on which this process works or, after a failure, will work, and their accounts. */
+  const working = new Map<Partition, string>()
   /** Those of them that have more work since. */
   const workingAgain = new Set<Partition>()
   const hooks = yield* makeRunHooks
@@ -53,36 +55,43 @@ const make = Effect.gen(function* () {
       : Effect.zipWith(deliver(accountName), hooks.run(accountName), (deliveries, hooks) => deliveries + hooks)
   }
 
-  const workOnOwn = (partition: Partition) =>
-    permits
-      .withPermits(1)(work(partition))
-      .pipe(
-        Effect.andThen(withLiveClock(Effect.sleep(restFor))),
-        Effect.catchCause((cause) =>
-          Effect.logDebug(`Moving the events of ${partition} failed`, cause).pipe(
-            Effect.andThen(withLiveClock(Effect.sleep(retryDelay))),
-            Effect.andThen(Effect.sync(() => workingAgain.add(partition)))
-          )
-        ),
-        Effect.andThen(
-          Effect.sync(() => {
-            working.delete(partition)
-            if (workingAgain.delete(partition)) signals.add(partition)
-          })
+  /** Looks at a partition of another process. Events in its outbox then wait for their turn, like those of this one. */
+  const look: Work = (partition, accountName) =>
+    getEventsAccount(partition) === undefined
+      ? Effect.map(outboxRecords.page(partition, { offset: 0, limit: 0 }), ({ total }) => {
+          if (total > 0) signals.add(partition, accountName)
+          return total
+        })
+      : work(partition, accountName)
+
+  const workInTurn = (partition: Partition, accountName: string) =>
+    permits.withPermit(accountName, work(partition, accountName)).pipe(
+      Effect.andThen(withLiveClock(Effect.sleep(restFor))),
+      Effect.catchCause((cause) =>
+        Effect.logDebug(`Moving the events of ${partition} failed`, cause).pipe(
+          Effect.andThen(withLiveClock(Effect.sleep(retryDelay))),
+          Effect.andThen(Effect.sync(() => workingAgain.add(partition)))
         )
+      ),
+      Effect.andThen(
+        Effect.sync(() => {
+          working.delete(partition)
+          if (workingAgain.delete(partition)) signals.add(partition, accountName)
+        })
       )
+    )
 
   /** Each partition has a fiber of its own, so that a slow one delays no other. */
-  const startWork = Effect.fnUntraced(function* (partition: Partition) {
+  const startWork = Effect.fnUntraced(function* ([partition, accountName]: readonly [Partition, string]) {
     if (working.has(partition)) {
       workingAgain.add(partition)
       return
     }
-    working.add(partition)
-    yield* Effect.forkIn(workOnOwn(partition), scope)
+    working.set(partition, accountName)
+    yield* Effect.forkIn(workInTurn(partition, accountName), scope)
   })
 
-  yield* makePollPending(work).pipe(
+  yield* makePollPending(look).pipe(
     Effect.catchCause((cause) => Effect.logDebug("Looking for events failed", cause)),
     Effect.andThen(withLiveClock(Effect.sleep(pollInterval))),
     Effect.forever,
@@ -98,10 +107,17 @@ const make = Effect.gen(function* () {
   )
   /** Moves the last events of this process, and calls the hooks for them. */
   const finish = Effect.gen(function* () {
-    const partitions = new Set([...working, ...signals.take()])
-    const outboxes = [...partitions].filter((partition) => getEventsAccount(partition) === undefined)
-    yield* Effect.forEach(outboxes, moveEvents, { concurrency, discard: true })
-    const logs = [...partitions, ...signals.take()].flatMap((partition) => getEventsAccount(partition) ?? [])
+    const partitions = new Map([...working, ...signals.take()])
+    const outboxes = [...partitions].filter(([partition]) => getEventsAccount(partition) === undefined)
+    const turns = new FairSemaphore(concurrency)
+    yield* Effect.forEach(
+      outboxes,
+      ([partition, accountName]) => turns.withPermit(accountName, moveEvents(partition)),
+      { concurrency: "unbounded", discard: true }
+    )
+    const logs = [...partitions.keys(), ...signals.take().keys()].flatMap(
+      (partition) => getEventsAccount(partition) ?? []
+    )
     yield* Effect.forEach(new Set(logs), hooks.run)
     yield* hooks.drain
   })

@@ -1,10 +1,12 @@
 /**
- * Does the work that other processes left behind, in all partitions of the directory. Removes an entry when no process
- * relies on it any more.
+ * Looks for the work that other processes left behind, in the partitions of the directory. Removes an entry when no process
+ * relies on it any more. Accounts take turns, and a poll visits only so many partitions: one account with thousands of them
+ * neither delays the others nor keeps an idle process busy.
  */
 import { Effect, Stream } from "effect"
 import { type PendingPartition, pendingRecords, removableAfterMs } from "../outbox/pendingRecords.ts"
 import { readMonotonicMillis } from "../outbox/readMonotonicMillis.ts"
+import { FairQueue } from "../runtime/FairQueue.ts"
 import type { Entry } from "../store/Collection.ts"
 import { eventsDirectory, type Partition } from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
@@ -19,13 +21,17 @@ interface Sighting {
 
 const concurrency = 4
 const pageSize = 1_000
+/** How many partitions one poll visits. The next one goes on. */
+const maxVisits = 500
 
-/** Does the work of a partition. Returns how much was found. */
-export type Work = (partition: Partition) => Effect.Effect<number, StoreError, Store>
+/** Does the work of a partition, or sees to it that it is done. Returns how much was found. */
+export type Work = (partition: Partition, accountName: string) => Effect.Effect<number, StoreError, Store>
 
 /** Makes the effect of one poll. It remembers what the polls before have seen. */
 export const makePollPending = (work: Work, readMillis = readMonotonicMillis) => {
   let sightings: ReadonlyMap<string, Sighting> = new Map()
+  /** The partitions to visit, by account. */
+  const queue = new FairQueue<string>()
 
   const readDirectory = Effect.gen(function* () {
     const seen = new Map<string, Sighting>()
@@ -42,9 +48,9 @@ export const makePollPending = (work: Work, readMillis = readMonotonicMillis) =>
   })
 
   const workOrRemove = Effect.fnUntraced(
-    function* ({ entry, since, seenAt }: Sighting) {
+    function* (accountName: string, { entry, since, seenAt }: Sighting) {
       const store = yield* Store
-      const found = yield* work(entry.value.partition as Partition)
+      const found = yield* work(entry.value.partition as Partition, accountName)
       if (found > 0 || seenAt - since < removableAfterMs) return
       yield* Effect.ignore(store.commit(eventsDirectory, [pendingRecords.remove(entry)]))
     },
@@ -53,6 +59,14 @@ export const makePollPending = (work: Work, readMillis = readMonotonicMillis) =>
 
   return Effect.gen(function* () {
     sightings = yield* readDirectory
-    yield* Effect.forEach(sightings.values(), workOrRemove, { concurrency, discard: true })
+    for (const [partition, { entry }] of sightings) queue.add(entry.value.accountName ?? partition, partition)
+    const visits: Array<Effect.Effect<void, never, Store>> = []
+    while (visits.length < maxVisits) {
+      const next = queue.take()
+      if (next === undefined) break
+      const sighting = sightings.get(next.item)
+      if (sighting !== undefined) visits.push(workOrRemove(next.key, sighting))
+    }
+    yield* Effect.all(visits, { concurrency, discard: true })
   })
 }
