@@ -3,7 +3,7 @@
  * one that has waited longest: while others wait, none gets a second one. Effect's `PartitionedSemaphore` takes turns as
  * well, but with it a key whose work is slow soon holds all permits.
  */
-import { Effect, Latch } from "effect"
+import { Effect, identity, Latch } from "effect"
 import { FairQueue } from "./FairQueue.ts"
 
 export class FairSemaphore {
@@ -16,8 +16,12 @@ export class FairSemaphore {
     this.#free = permits
   }
 
-  /** Runs an effect as soon as the key has a permit for it. */
-  withPermit<A, E, R>(key: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+  /** Runs an effect as soon as the key has a permit for it. `awaitTurn` can bound the wait. */
+  withPermit<A, E, R, E2 = never>(
+    key: string,
+    effect: Effect.Effect<A, E, R>,
+    awaitTurn: (turn: Effect.Effect<void>) => Effect.Effect<void, E2> = identity
+  ): Effect.Effect<A, E | E2, R> {
     return Effect.uninterruptibleMask((restore) => {
       const turn = Latch.makeUnsafe()
       this.#waiting.add(key, turn)
@@ -25,7 +29,7 @@ export class FairSemaphore {
       const leave = Effect.sync(() => {
         if (!this.#waiting.delete(key, turn)) this.#release(key)
       })
-      return Effect.ensuring(restore(Effect.andThen(turn.await, effect)), leave)
+      return Effect.ensuring(restore(Effect.andThen(awaitTurn(turn.await), effect)), leave)
     })
   }
 

@@ -50,7 +50,11 @@ const make = Effect.gen(function* () {
   const timers = new Map<string, number>()
   yield* observeScoped(instruments.webhookQueue, lanes.count)
 
-  const attempt = (webhook: StoredWebhook, { delivery, event, claimedUntil }: ClaimedDelivery) =>
+  const attempt = (webhook: StoredWebhook, claimed: ClaimedDelivery): ReturnType<typeof attemptOnce> =>
+    // Nothing was attempted, and the endpoint is not to blame: it is tried again as long as the claim lasts.
+    Effect.catchTag(attemptOnce(webhook, claimed), "ResolverBusy", () => attempt(webhook, claimed))
+
+  const attemptOnce = (webhook: StoredWebhook, { delivery, event, claimedUntil }: ClaimedDelivery) =>
     Effect.gen(function* () {
       // Another process may be about to claim it. This one looks again then, too.
       if (claimedUntil - (yield* Clock.currentTimeMillis) < attemptMs) {

@@ -8,6 +8,9 @@ export class ResolutionFailed extends Schema.TaggedError<ResolutionFailed>()("Re
 
 export type ResolutionError = HostNotFound | ResolutionFailed
 
+/** This process resolves as many names as it may. Nobody was asked for this one, so it says nothing about the host. */
+export class ResolverBusy extends Schema.TaggedError<ResolverBusy>()("ResolverBusy", {}) {}
+
 export const getErrorCode = (error: unknown): unknown =>
   typeof error === "object" && error !== null && "code" in error ? error.code : undefined
 

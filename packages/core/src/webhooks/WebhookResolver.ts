@@ -4,9 +4,9 @@
 import { Context, type Effect } from "effect"
 import { makeDnsResolver } from "./makeDnsResolver.ts"
 import { makeSystemResolver } from "./makeSystemResolver.ts"
-import type { ResolutionError } from "./ResolutionError.ts"
+import type { ResolutionError, ResolverBusy } from "./ResolutionError.ts"
 
-export type ResolveHost = (host: string) => Effect.Effect<ReadonlyArray<string>, ResolutionError>
+export type ResolveHost = (host: string) => Effect.Effect<ReadonlyArray<string>, ResolutionError | ResolverBusy>
 
 export interface WebhookResolverShape {
   /** For public names: asks the DNS only. */

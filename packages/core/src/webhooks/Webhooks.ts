@@ -49,7 +49,7 @@ const make = Effect.gen(function* () {
   const withLock = makeKeyedLocks()
   /** One at a time for each account: a name that does not resolve occupies the resolver for seconds. */
   const checkUrl = (accountName: string, url: string) =>
-    withLock(accountName, checkWebhookUrl(url, allowPrivateNetworks))
+    withLock(accountName, checkWebhookUrl(url, allowPrivateNetworks, accountName))
   const limitReached = new LimitReached({ limit: "webhooksPerAccount", max: webhooksPerAccount })
   const withRetention = Effect.provideService(EventRetention, yield* EventRetention)
   const recordEvent = (...args: Parameters<typeof recordWebhookEvent>) => withRetention(recordWebhookEvent(...args))

@@ -1,5 +1,6 @@
 /**
- * Attempts one delivery: signs the event and sends it.
+ * Attempts one delivery: signs the event and sends it. Fails if this process has no time to resolve the name of the host:
+ * then nothing was attempted.
  */
 import { Clock, DateTime, Effect, Result, Schema } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
@@ -7,6 +8,8 @@ import { Event } from "../outbox/Event.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
 import { formatTimestamp } from "../schema/Timestamp.ts"
 import type { Outcome } from "./finishAttempts.ts"
+import type { ResolverBusy } from "./ResolutionError.ts"
+import { CurrentResolution } from "./resolutionTurns.ts"
 import { sendWebhook } from "./sendWebhook.ts"
 import { signWebhook } from "./signWebhook.ts"
 import type { StoredWebhook } from "./Webhook.ts"
@@ -32,7 +35,9 @@ const send = Effect.fnUntraced(function* (secretBox: SecretBox["Service"], webho
     "webhook-timestamp": String(seconds),
     "webhook-signature": signWebhook(secrets, event.id, seconds, body)
   }
-  return yield* sendWebhook({ url: webhook.url, headers, body, allowPrivateNetworks })
+  return yield* sendWebhook({ url: webhook.url, headers, body, allowPrivateNetworks }).pipe(
+    Effect.provideService(CurrentResolution, { accountName: webhook.accountName, purpose: "delivery" })
+  )
 })
 
 const readMillis = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
@@ -42,7 +47,7 @@ export const attemptDelivery = Effect.fnUntraced(function* (
   secretBox: SecretBox["Service"],
   webhook: StoredWebhook,
   event: Event | undefined
-): Effect.fn.Return<Outcome> {
+): Effect.fn.Return<Outcome, ResolverBusy> {
   const startedOn = yield* DateTime.now
   if (event === undefined) {
     const error = "the event is no longer in the log"
@@ -51,7 +56,10 @@ export const attemptDelivery = Effect.fnUntraced(function* (
   const start = yield* readMillis
   const result = yield* Effect.result(send(secretBox, webhook, event))
   const timing = { startedOn, durationMs: (yield* readMillis) - start }
-  if (Result.isFailure(result)) return { attempt: { ...timing, error: result.failure.reason } }
+  if (Result.isFailure(result)) {
+    const { failure } = result
+    return failure._tag === "ResolverBusy" ? yield* failure : { attempt: { ...timing, error: failure.reason } }
+  }
   const { statusCode, retryAfter } = result.success
   return { attempt: { ...timing, statusCode }, retryAfter }
 })

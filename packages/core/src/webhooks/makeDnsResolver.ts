@@ -3,11 +3,14 @@
  * cannot be cancelled: a few names whose servers never answer would block every other lookup of the process.
  */
 import { Resolver } from "node:dns/promises"
-import { Effect, Semaphore } from "effect"
-import { getErrorCode, type ResolutionError, toResolutionError } from "./ResolutionError.ts"
+import { Effect } from "effect"
+import { FairSemaphore } from "../runtime/FairSemaphore.ts"
+import { getErrorCode, type ResolutionError, type ResolverBusy, toResolutionError } from "./ResolutionError.ts"
+import { makeResolutionTurns } from "./resolutionTurns.ts"
 
-/** How many names are resolved at once. Further ones wait. */
-const maxConcurrent = 100
+/** How many names are resolved at once, for deliveries and for checks of URLs. Further ones wait. */
+const maxDeliveries = 100
+const maxChecks = 20
 
 const queryTimeoutMs = 4_000
 
@@ -38,12 +41,15 @@ const queryBothFamilies = (host: string, resolver: Resolver) => {
 
 /** `servers` replaces the DNS servers of the machine. */
 export const makeDnsResolver = (servers?: ReadonlyArray<string> | undefined) => {
-  const permits = Semaphore.makeUnsafe(maxConcurrent)
+  const inTurn = makeResolutionTurns({
+    check: new FairSemaphore(maxChecks),
+    delivery: new FairSemaphore(maxDeliveries)
+  })
   const makeResolver = (): Resolver => {
     const resolver = new Resolver({ timeout: 1_500, tries: 2 })
     if (servers !== undefined) resolver.setServers(servers)
     return resolver
   }
-  return (host: string): Effect.Effect<ReadonlyArray<string>, ResolutionError> =>
-    permits.withPermit(Effect.suspend(() => queryBothFamilies(host, makeResolver())))
+  return (host: string): Effect.Effect<ReadonlyArray<string>, ResolutionError | ResolverBusy> =>
+    inTurn(Effect.suspend(() => queryBothFamilies(host, makeResolver())))
 }

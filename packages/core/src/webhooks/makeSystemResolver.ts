@@ -2,8 +2,10 @@
  * Resolves names as other programs of the machine do, with its hosts file and search domains.
  */
 import { lookup } from "node:dns/promises"
-import { Effect, Fiber, Semaphore } from "effect"
-import { type ResolutionError, toResolutionError } from "./ResolutionError.ts"
+import { Effect, Fiber } from "effect"
+import { FairSemaphore } from "../runtime/FairSemaphore.ts"
+import { type ResolutionError, type ResolverBusy, toResolutionError } from "./ResolutionError.ts"
+import { makeResolutionTurns } from "./resolutionTurns.ts"
 
 export type LookUp = (host: string) => Promise<ReadonlyArray<{ readonly address: string }>>
 
@@ -14,12 +16,13 @@ const lookUpAll: LookUp = (host) => lookup(host, { all: true, order: "verbatim" 
  * own connections. A lookup cannot be cancelled, so it keeps the permit until it ends, also after its caller has gone.
  */
 export const makeSystemResolver = (lookUp: LookUp = lookUpAll) => {
-  const permits = Semaphore.makeUnsafe(1)
-  return (host: string): Effect.Effect<ReadonlyArray<string>, ResolutionError> =>
+  const permits = new FairSemaphore(1)
+  const inTurn = makeResolutionTurns({ check: permits, delivery: permits })
+  return (host: string): Effect.Effect<ReadonlyArray<string>, ResolutionError | ResolverBusy> =>
     Effect.tryPromise({ try: () => lookUp(host), catch: toResolutionError }).pipe(
       Effect.map((answers) => answers.map(({ address }) => address)),
       Effect.uninterruptible,
-      permits.withPermit,
+      inTurn,
       Effect.forkDetach,
       Effect.flatMap((fiber) => Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe())))
     )

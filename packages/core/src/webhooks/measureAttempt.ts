@@ -20,7 +20,7 @@ const record = Effect.fnUntraced(function* ({ attempt: { statusCode, durationMs 
   yield* Effect.annotateCurrentSpan({ ...outcome, ...result })
 })
 
-export const measureAttempt = (attempt: Effect.Effect<Outcome>) =>
+export const measureAttempt = <E>(attempt: Effect.Effect<Outcome, E>) =>
   Effect.tap(attempt, (outcome) => record(outcome, isSuccess(outcome.attempt))).pipe(
     withSafeSpan("tollgate.webhook", () => ({ kind: "client" }))
   )

@@ -5,7 +5,7 @@ import { isIP } from "node:net"
 import { Effect, Schema } from "effect"
 import { isGlobalAddress } from "./isGlobalAddress.ts"
 import { getHost, parseWebhookUrl } from "./parseWebhookUrl.ts"
-import { type ResolutionError, ResolutionFailed } from "./ResolutionError.ts"
+import { type ResolutionError, ResolutionFailed, type ResolverBusy } from "./ResolutionError.ts"
 import { WebhookResolver } from "./WebhookResolver.ts"
 
 const resolutionTimeoutMs = 5_000
@@ -39,7 +39,7 @@ const resolveHost = Effect.fnUntraced(function* (host: string, allowPrivateNetwo
   const resolve = allowPrivateNetworks ? resolvePrivate : resolvePublic
   return yield* resolve(host).pipe(
     Effect.timeoutOrElse({ duration: resolutionTimeoutMs, orElse: () => Effect.fail(new ResolutionFailed()) }),
-    Effect.mapError((error) => toTargetError(host, error))
+    Effect.mapError((error) => (error._tag === "ResolverBusy" ? error : toTargetError(host, error)))
   )
 })
 
@@ -47,7 +47,7 @@ const resolveHost = Effect.fnUntraced(function* (host: string, allowPrivateNetwo
 export const resolveTarget = Effect.fnUntraced(function* (
   text: string,
   allowPrivateNetworks: boolean
-): Effect.fn.Return<WebhookTarget, TargetError> {
+): Effect.fn.Return<WebhookTarget, TargetError | ResolverBusy> {
   const url = yield* Effect.fromResult(parseWebhookUrl(text, allowPrivateNetworks)).pipe(Effect.catch(fail))
   const host = getHost(url)
   if (isIP(host) !== 0) return { url, addresses: [host] }

@@ -6,6 +6,7 @@ import type { request as requestHttp } from "node:http"
 import { isIP, type LookupFunction } from "node:net"
 import { Effect } from "effect"
 import { describeSendFailure } from "./describeSendFailure.ts"
+import type { ResolverBusy } from "./ResolutionError.ts"
 import { resolveTarget, type WebhookTarget } from "./resolveTarget.ts"
 import { WebhookSendError } from "./WebhookSendError.ts"
 
@@ -108,9 +109,9 @@ const post = (
   })
 
 /** Sends a message, and returns the status of the response. A redirect or an error status is no failure here. */
-export const sendWebhook = (message: WebhookRequest): Effect.Effect<WebhookResponse, WebhookSendError> =>
+export const sendWebhook = (message: WebhookRequest): Effect.Effect<WebhookResponse, WebhookSendError | ResolverBusy> =>
   resolveTarget(message.url, message.allowPrivateNetworks).pipe(
-    Effect.mapError(({ problem }) => new WebhookSendError({ reason: problem })),
+    Effect.catchTag("TargetError", ({ problem }) => new WebhookSendError({ reason: problem })),
     Effect.flatMap((target) => Effect.flatMap(importRequest(target.url), (open) => post(open, target, message))),
     Effect.timeoutOrElse({
       duration: timeoutSeconds * 1_000,

@@ -102,7 +102,7 @@ describe("checkWebhookUrl", () => {
       Effect.gen(function* () {
         const { hosts, provide } = makeResolver(publicAnswer)
         assert.deepStrictEqual(
-          yield* Effect.flip(provide(checkWebhookUrl(url, false))),
+          yield* Effect.flip(provide(checkWebhookUrl(url, false, "acme"))),
           new InvalidWebhookUrl({ problem })
         )
         assert.deepStrictEqual(hosts, [])
@@ -111,14 +111,14 @@ describe("checkWebhookUrl", () => {
   }
 
   for (const url of acceptedUrls) {
-    it.effect(`accepts ${url}`, () => makeResolver(publicAnswer).provide(checkWebhookUrl(url, false)))
+    it.effect(`accepts ${url}`, () => makeResolver(publicAnswer).provide(checkWebhookUrl(url, false, "acme")))
   }
 
   for (const [answer, problem] of refusedAnswers) {
     it.effect(`refuses a host that resolves to ${describeAnswer(answer) || "nothing"}`, () =>
       Effect.gen(function* () {
         const { hosts, provide } = makeResolver(answer)
-        const error = yield* Effect.flip(provide(checkWebhookUrl("https://hooks.example/x", false)))
+        const error = yield* Effect.flip(provide(checkWebhookUrl("https://hooks.example/x", false, "acme")))
         assert.deepStrictEqual(error, new InvalidWebhookUrl({ problem }))
         assert.deepStrictEqual(hosts, ["hooks.example"])
       })
@@ -126,12 +126,14 @@ describe("checkWebhookUrl", () => {
   }
 
   it.effect("accepts a host while the DNS fails", () =>
-    makeResolver(new ResolutionFailed()).provide(checkWebhookUrl("https://hooks.example", false))
+    makeResolver(new ResolutionFailed()).provide(checkWebhookUrl("https://hooks.example", false, "acme"))
   )
 
   it.effect("accepts a host if the DNS does not answer for 5 seconds", () =>
     Effect.gen(function* () {
-      const fiber = yield* Effect.forkChild(provideSilentResolver(checkWebhookUrl("https://hooks.example", false)))
+      const fiber = yield* Effect.forkChild(
+        provideSilentResolver(checkWebhookUrl("https://hooks.example", false, "acme"))
+      )
       yield* TestClock.adjust(4_999)
       assert.isUndefined(fiber.pollUnsafe())
       yield* TestClock.adjust(1)
@@ -142,7 +144,7 @@ describe("checkWebhookUrl", () => {
   it.effect("says in its detail what is wrong, without the internal address", () =>
     Effect.gen(function* () {
       const { detail } = yield* Effect.flip(
-        makeResolver(["10.1.2.3"]).provide(checkWebhookUrl("https://hooks.example", false))
+        makeResolver(["10.1.2.3"]).provide(checkWebhookUrl("https://hooks.example", false, "acme"))
       )
       assert.strictEqual(detail, 'Webhooks cannot be sent to this URL: the host "hooks.example" is not public')
     })
@@ -157,13 +159,13 @@ describe("checkWebhookUrl with private networks allowed", () => {
     "http://redis",
     "https://a.internal"
   ]) {
-    it.effect(`accepts ${url}`, () => makeResolver(["127.0.0.1"]).provide(checkWebhookUrl(url, true)))
+    it.effect(`accepts ${url}`, () => makeResolver(["127.0.0.1"]).provide(checkWebhookUrl(url, true, "acme")))
   }
 
   for (const url of ["ftp://hooks.example", "https://user:secret@hooks.example", "hooks.example"]) {
     it.effect(`still refuses ${url}`, () =>
       Effect.gen(function* () {
-        const error = yield* Effect.flip(makeResolver(["127.0.0.1"]).provide(checkWebhookUrl(url, true)))
+        const error = yield* Effect.flip(makeResolver(["127.0.0.1"]).provide(checkWebhookUrl(url, true, "acme")))
         assert.instanceOf(error, InvalidWebhookUrl)
       })
     )
@@ -172,7 +174,7 @@ describe("checkWebhookUrl with private networks allowed", () => {
   it.effect("still refuses a host that does not exist", () =>
     Effect.gen(function* () {
       const { provide } = makeResolver(new HostNotFound())
-      const { problem } = yield* Effect.flip(provide(checkWebhookUrl("http://hooks.example", true)))
+      const { problem } = yield* Effect.flip(provide(checkWebhookUrl("http://hooks.example", true, "acme")))
       assert.strictEqual(problem, 'the host "hooks.example" does not exist')
     })
   )

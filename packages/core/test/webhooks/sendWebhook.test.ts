@@ -9,7 +9,9 @@ import { listen, startEndpoint, startTextEndpoint } from "./endpoints.ts"
 import { makeResolver } from "./resolvers.ts"
 
 const send = (url: string, rest: Partial<WebhookRequest> = {}) =>
-  sendWebhook({ url, headers: {}, body: "{}", allowPrivateNetworks: true, ...rest })
+  sendWebhook({ url, headers: {}, body: "{}", allowPrivateNetworks: true, ...rest }).pipe(
+    Effect.catchTag("ResolverBusy", Effect.die)
+  )
 
 const sendTo = (port: number) => send(`http://127.0.0.1:${port}/`)
 

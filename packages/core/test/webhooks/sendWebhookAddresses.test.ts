@@ -9,7 +9,7 @@ import { startTextEndpoint } from "./endpoints.ts"
 import { type DnsAnswer, makeResolver } from "./resolvers.ts"
 
 const send = (url: string, allowPrivateNetworks = false) =>
-  sendWebhook({ url, headers: {}, body: "{}", allowPrivateNetworks })
+  sendWebhook({ url, headers: {}, body: "{}", allowPrivateNetworks }).pipe(Effect.catchTag("ResolverBusy", Effect.die))
 
 const noContent = "HTTP/1.1 204 No Content\r\n\r\n"
 
