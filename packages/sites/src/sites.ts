@@ -6,7 +6,7 @@ import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import type { DeploymentOptions } from "@tollgate/core"
-import { abortablePromise, Options } from "@tollgate/core/internal"
+import { abortablePromise, FairSemaphore, Options } from "@tollgate/core/internal"
 import { type DeploymentTarget, type Release, SourceStoreError, StepFailed } from "@tollgate/core/store"
 import { Effect, Semaphore, Stream } from "effect"
 import { build } from "./build.ts"
@@ -75,7 +75,10 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
     }
   })
   const workerPool = new ReleaseWorkers(limits)
-  const withWorker = Semaphore.makeUnsafe(workers).withPermit
+  const workerTurns = new FairSemaphore(workers)
+  /** Accounts take turns: while others wait, none has a second worker. */
+  const withWorker = <A>({ deployment }: Release, work: (signal: AbortSignal) => Promise<A>) =>
+    workerTurns.withPermit(deployment.accountName, runStep(work))
   // Separate workers, so that a slow source does not delay removals and the limits of sources do not apply to them.
   const removalPool = new ReleaseWorkers(defaultLimits)
   const withRemover = Semaphore.makeUnsafe(1).withPermit
@@ -107,9 +110,10 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
       return { exitCode }
     })
 
-  const prepareManifest = (id: string) =>
+  const prepareManifest = (release: Release) =>
     Effect.gen(function* () {
-      const manifest = yield* withWorker(runStep((signal) => workerPool.makeManifest(stagingPath(id), root, signal)))
+      const { id } = release
+      const manifest = yield* withWorker(release, (signal) => workerPool.makeManifest(stagingPath(id), root, signal))
       const path = join(stagingPath(id), manifestName)
       // A build may have created this path, next to its own folder.
       yield* Effect.orDie(Effect.all([remove(join(stagingPath(id), scratchName)), remove(path)]))
@@ -118,22 +122,22 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
     })
 
   const target: DeploymentTarget = {
-    unpack: ({ id, source, log }) =>
-      withWorker(
-        runStep(async (signal) => {
-          const contentPath = join(stagingPath(id), contentName)
-          await mkdir(contentPath, { recursive: true })
-          const unpacked = await workerPool.unpack(Stream.toAsyncIterable(source), contentPath, signal)
-          log(`Unpacked ${unpacked.files} files, ${unpacked.bytes} bytes`)
-          return unpacked
-        })
-      ),
+    unpack: (release) =>
+      withWorker(release, async (signal) => {
+        const { id, source, log } = release
+        const contentPath = join(stagingPath(id), contentName)
+        await mkdir(contentPath, { recursive: true })
+        const unpacked = await workerPool.unpack(Stream.toAsyncIterable(source), contentPath, signal)
+        log(`Unpacked ${unpacked.files} files, ${unpacked.bytes} bytes`)
+        return unpacked
+      }),
 
     build: (release) => (buildOptions === undefined ? Effect.succeed("skipped") : runBuild(buildOptions, release)),
 
-    check: ({ id, log }) =>
+    check: (release) =>
       Effect.gen(function* () {
-        const manifest = yield* prepareManifest(id)
+        const { id, log } = release
+        const manifest = yield* prepareManifest(release)
         const path = yield* runStep((signal) => checkRelease(stagingPath(id), manifest, signal))
         log(`Checked ${path}`)
       }),
