@@ -59,11 +59,11 @@ const parseSecrets = (value: string): ReadonlyArray<string> => {
 const parseTokens = (value: string): ReadonlyArray<Token> =>
   value.split(",").map((part, index) => {
     const [token = "", account = "", access = "write", ...rest] = part.trim().split(":")
-    if (token.length >= 16 && account !== "" && rest.length === 0 && (access === "read" || access === "write")) {
+    if (token.length >= 24 && account !== "" && rest.length === 0 && (access === "read" || access === "write")) {
       return { token, account, access }
     }
     throw new SettingsError(
-      `TOLLGATE_TOKENS: entry ${index + 1} must be "token:account" or "token:account:read", with a token of at least 16 characters`
+      `TOLLGATE_TOKENS: entry ${index + 1} must be "token:account" or "token:account:read", with a token of at least 24 characters`
     )
   })
 

@@ -34,12 +34,12 @@ describe("what npm start prints on a later start", () => {
   })
 
   it("says what $TOKEN is when TOLLGATE_TOKENS is set", async () => {
-    const started = await startServer({ TOLLGATE_DATA: data, TOLLGATE_TOKENS: "a-token-that-may-write:demo" })
+    const started = await startServer({ TOLLGATE_DATA: data, TOLLGATE_TOKENS: "a-token-that-may-also-write:demo" })
     expect(started.output).toContain(
       '$TOKEN is one of the tokens in TOLLGATE_TOKENS, for the account "demo" or for all ("*").\n'
     )
     const [setKey, , , hello] = listCommands(started.output)
-    expect(await runShell(`TOKEN=a-token-that-may-write\n${setKey}\n${hello}`)).toMatchObject({ hello: "alice" })
+    expect(await runShell(`TOKEN=a-token-that-may-also-write\n${setKey}\n${hello}`)).toMatchObject({ hello: "alice" })
     expect(await stopServer(started)).toBe(0)
   })
 })

@@ -122,11 +122,14 @@ describe("npm start", () => {
 
   it("stops in time during a stalled upload, and deletes the partial file", async () => {
     const dataFolder = join(folder, "stalled")
-    const started = await startServer({ TOLLGATE_DATA: dataFolder, TOLLGATE_TOKENS: "a-token-that-may-write:acme" })
+    const started = await startServer({
+      TOLLGATE_DATA: dataFolder,
+      TOLLGATE_TOKENS: "a-token-that-may-also-write:acme"
+    })
     const url = parseUrl(started.output)
     const response = await fetch(`${url}/v1/deployments/sources`, {
       method: "POST",
-      headers: { authorization: "Bearer a-token-that-may-write" },
+      headers: { authorization: "Bearer a-token-that-may-also-write" },
       body: JSON.stringify({ accountName: "acme", projectName: "p", branchName: "main" })
     })
     const { uploadUrl } = (await response.json()) as { uploadUrl: string }
@@ -142,12 +145,15 @@ describe("npm start", () => {
 
   it("exits immediately on a second signal", async () => {
     const dataFolder = join(folder, "second-signal")
-    const started = await startServer({ TOLLGATE_DATA: dataFolder, TOLLGATE_TOKENS: "a-token-that-may-write:acme" })
+    const started = await startServer({
+      TOLLGATE_DATA: dataFolder,
+      TOLLGATE_TOKENS: "a-token-that-may-also-write:acme"
+    })
     const url = parseUrl(started.output)
     // After the first signal, the server waits for this unfinished request.
     const socket = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => undefined)
     socket.write(
-      "POST /v1/metering HTTP/1.1\r\nhost: x\r\nauthorization: Bearer a-token-that-may-write\r\ncontent-length: 9\r\n\r\n{"
+      "POST /v1/metering HTTP/1.1\r\nhost: x\r\nauthorization: Bearer a-token-that-may-also-write\r\ncontent-length: 9\r\n\r\n{"
     )
     await fetch(`${url}/readyz`)
     const exited = once(started.child, "exit")
@@ -160,7 +166,7 @@ describe("npm start", () => {
   })
 
   it("uses TOLLGATE_PUBLIC_URL and TOLLGATE_SITES_URL", async () => {
-    const tokens = "a-token-that-may-write:acme"
+    const tokens = "a-token-that-may-also-write:acme"
     const started = await startServer({
       TOLLGATE_DATA: join(folder, "urls"),
       TOLLGATE_TOKENS: tokens,
@@ -170,7 +176,7 @@ describe("npm start", () => {
     const url = parseUrl(started.output)
     const response = await fetch(`${url}/v1/deployments/sources`, {
       method: "POST",
-      headers: { authorization: "Bearer a-token-that-may-write" },
+      headers: { authorization: "Bearer a-token-that-may-also-write" },
       body: JSON.stringify({ accountName: "acme", projectName: "p", branchName: "main" })
     })
     expect(((await response.json()) as { uploadUrl: string }).uploadUrl).toMatch(
@@ -194,13 +200,13 @@ describe("npm start", () => {
       TOLLGATE_DATA: join(folder, "other"),
       TOLLGATE_STORE: "memory:",
       TOLLGATE_SECRET: "s".repeat(32),
-      TOLLGATE_TOKENS: "a-token-that-may-write:acme,a-token-that-may-read:acme:read"
+      TOLLGATE_TOKENS: "a-token-that-may-also-write:acme,a-token-that-may-only-read:acme:read"
     })
     const url = parseUrl(started.output)
     const post = (token: string) =>
       fetch(`${url}/v1/metering`, { method: "POST", headers: { authorization: `Bearer ${token}` } })
-    expect((await post("a-token-that-may-write")).status).toBe(200)
-    expect((await post("a-token-that-may-read")).status).toBe(403)
+    expect((await post("a-token-that-may-also-write")).status).toBe(200)
+    expect((await post("a-token-that-may-only-read")).status).toBe(403)
     expect(await stopServer(started)).toBe(0)
   })
 })
@@ -220,7 +226,7 @@ describe("an invalid setting", { concurrent: true }, () => {
     [{ TOLLGATE_SITES_URL: "https://a.{name}.example" }, "sitesUrl: must have {name} once"],
     [{ TOLLGATE_SECRET: "short" }, "TOLLGATE_SECRET must have at least 32 characters"],
     [{ TOLLGATE_TOKENS: "short:acme" }, "TOLLGATE_TOKENS: entry 1"],
-    [{ TOLLGATE_TOKENS: "a-token-long-enough:acme:admin" }, "TOLLGATE_TOKENS: entry 1"]
+    [{ TOLLGATE_TOKENS: "a-token-that-is-long-enough:acme:admin" }, "TOLLGATE_TOKENS: entry 1"]
   ])("is explained in one line, and npm start exits with 1: %j", async (environment, message) => {
     const attempt = promisify(execFile)(process.execPath, [...getNodeOptions(), main], {
       env: { PATH: process.env["PATH"], PORT: "0", TOLLGATE_DATA: join(folder, "wrong"), ...environment } as Record<

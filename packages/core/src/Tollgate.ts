@@ -182,7 +182,7 @@ const layer = (options: ServiceOptions): Layer.Layer<Services | SecretBox, Confi
 const authenticatorLayer = ({
   tokens,
   authenticate
-}: Pick<TollgateOptions, "tokens" | "authenticate">): Layer.Layer<Authenticator, ConfigurationError> => {
+}: Pick<TollgateOptions, "tokens" | "authenticate">): Layer.Layer<Authenticator, ConfigurationError, SecretBox> => {
   if (tokens !== undefined) return Authenticator.layerBearer(tokens)
   if (authenticate === undefined) return Authenticator.layerRejectAll
   const authenticateRequest: Authenticate = (request, context) =>
@@ -264,7 +264,8 @@ export const openTollgate = async (options: TollgateOptions): Promise<Tollgate> 
   const host = await makeHostContext(logger, telemetry)
   const scope = Scope.makeUnsafe()
   const close = () => run(Scope.close(scope, Exit.void))
-  const services = Layer.mergeAll(makeServices(rest), authenticatorLayer({ tokens, authenticate })).pipe(
+  const services = authenticatorLayer({ tokens, authenticate }).pipe(
+    Layer.provideMerge(makeServices(rest)),
     Layer.provideMerge(storeLayer(store))
   )
   try {

@@ -378,9 +378,9 @@ describe("a response of a target", () => {
 
 describe("the deployments option", () => {
   it("is required: without it, all deployment endpoints respond with 501", async () => {
-    const tokens = [{ token: "a-token-of-this-test", account: "acme" }]
+    const tokens = [{ token: "a-management-token-of-this-test", account: "acme" }]
     const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens })
-    const headers = { authorization: "Bearer a-token-of-this-test" }
+    const headers = { authorization: "Bearer a-management-token-of-this-test" }
     const body = JSON.stringify(branch)
     for (const [method, path] of [
       ["POST", "/v1/deployments/sources"],

@@ -442,7 +442,7 @@ describe("keyStorage hash-only", () => {
   })
 
   it("returns the value of a rolled key once, in process and over HTTP", async () => {
-    const tokens = [{ token: "management-token", account: "acme", access: "write" }] as const
+    const tokens = [{ token: "a-management-token-for-acme", account: "acme", access: "write" }] as const
     const gate = await createTollgate({ store: MemoryStore.open(), secret, keyStorage: "hash-only", tokens })
     const keyBucket = gate.account("acme").keyBucket("b")
     const [old] = (await keyBucket.consumers.create({ name: "alice" }, { withApiKey: true })).apiKeys
@@ -456,7 +456,7 @@ describe("keyStorage hash-only", () => {
       gate.handler(
         new Request("http://host/v1/accounts/acme/key-buckets/b/consumers/alice/roll-key", {
           method: "POST",
-          headers: { authorization: "Bearer management-token", ...headers },
+          headers: { authorization: "Bearer a-management-token-for-acme", ...headers },
           body: JSON.stringify(past)
         })
       )

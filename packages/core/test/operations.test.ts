@@ -31,10 +31,11 @@ import {
 } from "@tollgate/core/effect"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
-import { Arbitrary, Context, Effect, Exit, Fiber, Layer, References, Schema, Stream } from "effect"
+import { Arbitrary, Context, Effect, Exit, Fiber, Layer, Redacted, References, Schema, Stream } from "effect"
 import { OpenApi } from "effect/http-api"
 import type { OperationDescription } from "../src/api/describeOperations.ts"
 import { makeRemoteOperations } from "../src/client/makeRemoteOperations.ts"
+import { SecretBox } from "../src/crypto/SecretBox.ts"
 import { encodeProblem } from "../src/errors/defineError.ts"
 import { buildRoutes } from "../src/http/buildRoutes.ts"
 import { makeStartRequest } from "../src/http/requestPipeline.ts"
@@ -215,7 +216,7 @@ describe("every declared error", () => {
           owners: { meteringBucket: owner, deployment: owner },
           locations: { "consumers.rollKey": () => Effect.succeed({ location: "", body: undefined }) }
         }),
-        Authenticator.layerBearer(grants)
+        Authenticator.layerBearer(grants).pipe(Layer.provide(SecretBox.layer({ secrets: [Redacted.make(secret)] })))
       )
       const startRequest = makeStartRequest(
         routes,

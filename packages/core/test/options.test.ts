@@ -5,15 +5,15 @@ import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigurationError, createTollgate, type TollgateOptions } from "@tollgate/core"
 import { createClient } from "@tollgate/core/client"
-import { Authenticator, type ServiceOptions, Tollgate } from "@tollgate/core/effect"
+import { Authenticator, SecretBox, type ServiceOptions, Tollgate } from "@tollgate/core/effect"
 import { Options } from "@tollgate/core/internal"
 import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
-import { Effect, Exit, Layer } from "effect"
+import { Effect, Exit, Layer, Redacted } from "effect"
 import { secret } from "./stores.ts"
 
 const notify = (): void => undefined
-const token = "x".repeat(20)
+const token = "x".repeat(24)
 const limits = { projectsPerAccount: 5 }
 const deployments = { sources: memorySourceStore(), target: memoryTarget() }
 
@@ -131,8 +131,8 @@ describe("createTollgate", () => {
     ["keyStorage", { keyStorage: "hash" }, 'must be "encrypted" or "hash-only"'],
     ["tokens", { tokens: "s3cret" }, "must be an array of { token, account, access }"],
     ["tokens[0]", { tokens: ["s3cret"] }, "must be an object; the options are token, account, access"],
-    ["tokens[0].token", { tokens: [{ token: "s3cret", account: "acme" }] }, "must have at least 16"],
-    ["tokens[0].token", { tokens: [{ account: "acme" }] }, "must have at least 16"],
+    ["tokens[0].token", { tokens: [{ token: "s3cret", account: "acme" }] }, "must have at least 24"],
+    ["tokens[0].token", { tokens: [{ account: "acme" }] }, "must have at least 24"],
     ["tokens[0].account", { tokens: [{ token, account: "a b" }] }, "must consist of"],
     ["tokens[0].access", { tokens: [{ token, account: "a", access: "admin" }] }, 'must be "read" or "write"'],
     ["tokens[0].acces", { tokens: [{ token, account: "a", acces: "read" }] }, "unknown option"],
@@ -202,7 +202,10 @@ describe("Authenticator.layerBearer", () => {
     ["tokens[0]", [null]],
     ["tokens[1].account", [{ token, account: "*" }, { token: `${token}2` }]]
   ])("fails with a ConfigurationError for %s", async (option, tokens) => {
-    const layer = Layer.effectDiscard(Effect.void).pipe(Layer.provide([Authenticator.layerBearer(tokens as never)]))
+    const layer = Layer.effectDiscard(Effect.void).pipe(
+      Layer.provide(Authenticator.layerBearer(tokens as never)),
+      Layer.provide(SecretBox.layer({ secrets: [Redacted.make(secret)] }))
+    )
     assertError(await buildLayer(layer), option)
   })
 })

@@ -85,7 +85,8 @@ describe("secrets", () => {
     })
     let maxCalls = Number.POSITIVE_INFINITY
     const store = makeFailingStore(MemoryStore.open(), () => maxCalls)
-    const services = Layer.mergeAll(Tollgate.layer({ secret }), Authenticator.layerBearer(grants)).pipe(
+    const services = Authenticator.layerBearer(grants).pipe(
+      Layer.provideMerge(Tollgate.layer({ secret })),
       Layer.provideMerge(Layer.succeed(Store, store)),
       Layer.provideMerge(
         Layer.mergeAll(

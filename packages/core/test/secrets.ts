@@ -6,7 +6,7 @@ export const tokens = {
   writer: "token-of-acme-that-may-write",
   reader: "token-of-acme-that-may-read",
   otherAccount: "token-of-another-account",
-  admin: "token-for-all-accounts"
+  admin: "token-for-all-the-accounts"
 }
 export const grants = [
   { token: tokens.writer, account: "acme" },

@@ -15,7 +15,7 @@ import { TestClock } from "effect/testing"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { secret } from "./stores.ts"
 
-const token = "a-token-of-this-test"
+const token = "a-management-token-of-this-test"
 const tokens = [{ token, account: "acme" }]
 const authorization = `Bearer ${token}`
 const path = "/v1/accounts/acme/key-buckets/b/consumers"
@@ -84,7 +84,8 @@ it("clients that stop reading or sending do not delay other clients", async () =
 
 it("clients that stop sending get a 408 after 30 seconds, and not before", async () => {
   const clock = await Effect.runPromise(Layer.buildWithScope(TestClock.layer(), scope))
-  const services = Layer.mergeAll(Tollgate.layer({ secret }), Authenticator.layerBearer(tokens)).pipe(
+  const services = Authenticator.layerBearer(tokens).pipe(
+    Layer.provideMerge(Tollgate.layer({ secret })),
     Layer.provideMerge(MemoryStore.layer),
     Layer.provideMerge(Layer.succeedContext(clock))
   )

@@ -16,8 +16,8 @@ const killed = mkdtempSync(join(tmpdir(), "tollgate-killed-"))
 afterAll(() => rmSync(killed, { recursive: true, force: true }))
 
 it("a server that is killed during an upload records no deployment, and accepts the upload after a restart", async () => {
-  const environment = { TOLLGATE_DATA: killed, TOLLGATE_TOKENS: "a-token-that-may-write:acme" }
-  const headers = { authorization: "Bearer a-token-that-may-write" }
+  const environment = { TOLLGATE_DATA: killed, TOLLGATE_TOKENS: "a-token-that-may-also-write:acme" }
+  const headers = { authorization: "Bearer a-token-that-may-also-write" }
   const first = await startServer(environment)
   const response = await fetch(`${parseUrl(first.output)}/v1/deployments/sources`, {
     method: "POST",

@@ -79,7 +79,7 @@ describe("redis-server", () => {
   it("down: calls fail with StoreUnavailable or 503, and succeed after a restart", async () => {
     const server = await Effect.runPromise(Scope.provide(startRedis(), scope))
     const store = await RedisStore.open(server.url)
-    const tokens = [{ token: "a-token-of-this-test", account: "acme" }]
+    const tokens = [{ token: "a-management-token-of-this-test", account: "acme" }]
     const gate = await createTollgate({ store, secret, tokens })
     const keyBucket = gate.account("acme").keyBucket("b")
     await keyBucket.consumers.create({ name: "alice" })
@@ -87,7 +87,7 @@ describe("redis-server", () => {
     const getConsumer = () =>
       gate.handler(
         new Request("http://gate/v1/accounts/acme/key-buckets/b/consumers/alice", {
-          headers: { authorization: "Bearer a-token-of-this-test" }
+          headers: { authorization: "Bearer a-management-token-of-this-test" }
         })
       )
     const response = await getConsumer()

@@ -28,7 +28,11 @@ const start = (options?: Parameters<typeof startPostgres>[0]): Promise<PostgresS
 const openGate = async (source: string | pg.Pool, options?: PostgresStoreOptions) => {
   const store = await PostgresStore.open(source, options)
   finalizers.push(store.close)
-  const gate = await createTollgate({ store, secret, tokens: [{ token: "a-token-of-this-test", account: "acme" }] })
+  const gate = await createTollgate({
+    store,
+    secret,
+    tokens: [{ token: "a-management-token-of-this-test", account: "acme" }]
+  })
   finalizers.push(gate.close)
   return gate
 }
@@ -83,7 +87,7 @@ describe("a PostgreSQL server that is down", () => {
     const getConsumer = () =>
       gate.handler(
         new Request("http://gate/v1/accounts/acme/key-buckets/b/consumers/alice", {
-          headers: { authorization: "Bearer a-token-of-this-test" }
+          headers: { authorization: "Bearer a-management-token-of-this-test" }
         })
       )
     const started = performance.now()

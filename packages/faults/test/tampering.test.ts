@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import { describe, expect, it, vi } from "vitest"
 import { secret, setUpStore, stores } from "./stores.ts"
 
-const token = "a-token-of-this-test"
+const token = "a-management-token-of-this-test"
 const [account, bucket] = ["acme", "b"]
 
 /** The encrypted value of a key's record, and a function that replaces it. */

@@ -28,7 +28,7 @@ beforeAll(async () => {
     tokens: [
       { token, account: "acme" },
       { token: "a-token-that-may-only-read", account: "acme", access: "read" },
-      { token: "a-token-for-all-accounts", account: "*" }
+      { token: "a-token-for-all-the-accounts", account: "*" }
     ],
     publicUrl: baseUrl,
     deployments: { sources: memorySourceStore(), target: memoryTarget(), sourceLimit: 1000 }
@@ -125,7 +125,7 @@ describe("createClient, over HTTP", () => {
     expect(await acme.meteringBuckets.list()).toEqual(await local.meteringBuckets.list())
     expect(await getError(client.account("other").meteringBuckets.list())).toMatchObject({ _tag: "Forbidden" })
     await gate.account("other").meteringBuckets.create()
-    const adminClient = createClient({ baseUrl, token: "a-token-for-all-accounts" })
+    const adminClient = createClient({ baseUrl, token: "a-token-for-all-the-accounts" })
     expect(await adminClient.account("acme").meteringBuckets.list()).toEqual(await local.meteringBuckets.list())
     expect(() => adminClient.account("*")).toThrow(InvalidInput)
     const [meteringBucket, localMeteringBucket] = [acme.meteringBucket(bucketId), local.meteringBucket(bucketId)]
@@ -176,7 +176,7 @@ describe("createClient, over HTTP", () => {
     await eventually(async () => expect((await deployments.status(ids[0] ?? "")).status).toBe("SUCCESS"))
     const [deployment] = (await deployments.list()).data
     const name = deployment?.name ?? ""
-    const admin = createClient({ baseUrl, token: "a-token-for-all-accounts" })
+    const admin = createClient({ baseUrl, token: "a-token-for-all-the-accounts" })
     const lists: ReadonlyArray<readonly [PagePromise<unknown>, PagePromise<unknown>]> = [
       [admin.accounts.list({ limit: 1 }), gate.accounts.list({ limit: 1 })],
       [acme.keyBuckets.list({ limit: 2 }), local.keyBuckets.list({ limit: 2 })],

@@ -21,7 +21,7 @@ import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 
 const secret = "test-secret-with-at-least-32-characters"
-const token = "token-for-all-accounts"
+const token = "token-for-all-the-accounts"
 
 let gate: Tollgate
 let baseUrl = ""

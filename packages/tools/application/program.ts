@@ -24,7 +24,7 @@ export const gate: Tollgate = await createTollgate({
   deployments: { sources: memorySourceStore(), target: targetFromPromises({ publish: async () => {} }) }
 })
 export const createGate = () => createTollgate({ store: MemoryStore.open(), secret })
-export const client = createClient({ baseUrl: "http://localhost", token: "a-management-token" })
+export const client = createClient({ baseUrl: "http://localhost", token: "a-management-token-for-acme" })
 export const services = TollgateLayers.layer({ secret }).pipe(Layer.provide(MemoryStore.layer))
 export const handlers = [toNodeHandler(gate), Express.tollgate(gate), Koa.tollgate(gate)] as const
 export const openers = { redis: RedisStore.open, sqlite: SqliteStore.open, sites, Store }

@@ -16,12 +16,12 @@ const store = MemoryStore.open()
 const gate = await createTollgate({
   store,
   secret: "a secret for this build check only",
-  tokens: [{ token: "a-token-of-the-build", account: "*" }],
+  tokens: [{ token: "a-management-token-of-the-build", account: "*" }],
   publicUrl: "http://localhost",
   deployments: sites({ folder })
 })
 const request = async (path: string, init: RequestInit = {}) => {
-  const headers = { authorization: "Bearer a-token-of-the-build" }
+  const headers = { authorization: "Bearer a-management-token-of-the-build" }
   return gate.handler(new Request(new URL(path, "http://localhost"), { headers, ...init }))
 }
 try {

@@ -12,7 +12,7 @@ export interface BearerToken {
   readonly access?: "read" | "write" | undefined
 }
 
-const minTokenLength = 16
+const minTokenLength = 24
 
 /** The account of a credential; `*` for all accounts. */
 export const accountOption = Options.string(
@@ -22,7 +22,7 @@ export const accountOption = Options.string(
 
 const bearerToken = Options.struct<BearerToken>()({
   token: Options.string(
-    `must have at least ${minTokenLength} characters and no white space`,
+    `must have at least ${minTokenLength} characters and no white space; generate a random one, for example with \`openssl rand -hex 24\``,
     (token) => token.length >= minTokenLength && !/\s/.test(token)
   ),
   account: accountOption,

@@ -14,8 +14,14 @@ export const PrincipalShape = Schema.Struct({
 })
 export type PrincipalShape = typeof PrincipalShape.Type
 
+/** A principal, and what is not shown of it. */
+export interface CallerShape extends PrincipalShape {
+  /** What Idempotency-Keys are scoped to, if the id is not the same under every secret. */
+  readonly idempotencyScope?: string
+}
+
 /** The authenticated caller of the HTTP API, which every endpoint that requires authentication receives. */
-export class Principal extends Context.Service<Principal, PrincipalShape>()("@tollgate/core/access/Principal") {}
+export class Principal extends Context.Service<Principal, CallerShape>()("@tollgate/core/access/Principal") {}
 
 export const canAccessAccount = ({ account }: PrincipalShape, accountName: string): boolean =>
   account === "*" || account === accountName

@@ -64,6 +64,7 @@ interface DerivedKeys {
   readonly signKey: KeyObject
   readonly idempotencyDigestKey: KeyObject
   readonly deploymentNameKey: KeyObject
+  readonly tokenIdKey: KeyObject
 }
 
 /** The purposes are part of the stored format: a different purpose gives a different key. */
@@ -85,7 +86,8 @@ const deriveKeys = (secret: string): DerivedKeys => {
     encryptionKey: deriveKeyObject("seal"),
     signKey: deriveKeyObject("sign"),
     idempotencyDigestKey: deriveKeyObject("identity"),
-    deploymentNameKey: deriveKeyObject("deployment-name")
+    deploymentNameKey: deriveKeyObject("deployment-name"),
+    tokenIdKey: deriveKeyObject("token-id")
   }
 }
 
@@ -181,6 +183,7 @@ const make = Effect.fnUntraced(function* (options: SecretBoxOptions) {
       /^[0-9a-f]{64}$/.test(signature) &&
       secrets.some((secret) => constantTimeEquals(signWith(secret, text), signature)),
     hashDeploymentName: (text) => createHmac("sha256", primaryKeys.deploymentNameKey).update(text).digest(),
+    hashTokenId: (digest) => createHmac("sha256", primaryKeys.tokenIdKey).update(digest).digest("base64url"),
     isUnderPrimarySecret: (encrypted) => encrypted.startsWith(`1.${primaryKeys.id}.`),
     decrypt: (encrypted, associatedData) =>
       Effect.suspend(() => {
@@ -228,6 +231,8 @@ export class SecretBox extends Context.Service<
     readonly verifySignature: (text: string, signature: string) => boolean
     /** A keyed hash for deployment names under the primary secret. Without the secret, names cannot be predicted. */
     readonly hashDeploymentName: (text: string) => Uint8Array
+    /** A keyed hash for the ids of tokens under the primary secret. Without the secret, a token cannot be guessed by it. */
+    readonly hashTokenId: (digest: Uint8Array) => string
     /** Whether a value is encrypted with the primary secret. */
     readonly isUnderPrimarySecret: (encrypted: string) => boolean
   }

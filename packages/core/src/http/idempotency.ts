@@ -17,11 +17,11 @@ const makeIdempotency = Effect.fnUntraced(function* (
   key: string
 ): Effect.fn.Return<Idempotency, never, Principal | RequestContext> {
   const { request, path, search, readBody } = yield* RequestContext
-  const principal = yield* Principal
+  const { id, idempotencyScope = id, account } = yield* Principal
   // The route has already read the body, and it is cached: this cannot fail here.
   const { text } = yield* Effect.orDie(readBody())
   return {
-    id: digest(principal.id, principal.account, request.method, path, key),
+    id: digest(idempotencyScope, account, request.method, path, key),
     fingerprint: digest(search, text)
   }
 })

@@ -195,7 +195,7 @@ describe("a session token", () => {
   })
 
   it("leaves the configured tokens as they are, also those that begin like one", async () => {
-    const similar = "tgc_a-configured-token"
+    const similar = "tgc_a-configured-management-token"
     const { call } = await open({ tokens: [...grants, { token: similar, account: "other" }] })
     expect((await call("GET", "/v1/me", { token: similar })).body.accountName).toBe("other")
     expect((await call("GET", "/v1/me", { token: tokens.reader })).body.access).toBe("read")
@@ -225,7 +225,8 @@ describe("a session token", () => {
   })
 
   it("is accepted by toWebHandler with the option console only", async () => {
-    const services = Layer.mergeAll(TollgateLayers.layer({ secret }), Authenticator.layerBearer(grants)).pipe(
+    const services = Authenticator.layerBearer(grants).pipe(
+      Layer.provideMerge(TollgateLayers.layer({ secret })),
       Layer.provideMerge(MemoryStore.layer)
     )
     const program = Effect.flatMap(ConsoleSessions, ({ createCode }) => createCode({ account: "*", access: "read" }))
