@@ -5,6 +5,10 @@ export class FairQueue<Item> {
   /** The items of each key, oldest first. The key whose turn is next comes first. */
   readonly #items = new Map<string, Set<Item>>()
 
+  get isEmpty(): boolean {
+    return this.#items.size === 0
+  }
+
   /** Adds an item, unless it waits already. */
   add(key: string, item: Item): void {
     const items = this.#items.get(key) ?? new Set()

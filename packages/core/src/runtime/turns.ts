@@ -6,6 +6,7 @@
 // Imported, so that it is Node's own also where a test has replaced the global one by a fake timer.
 import { setImmediate } from "node:timers"
 import { Context, Effect } from "effect"
+import { FairQueue } from "./FairQueue.ts"
 
 /** Milliseconds of a turn that all pieces may take, and one of them. */
 const turnMs = 10
@@ -16,27 +17,16 @@ export class WorkOwner extends Context.Reference<string>("@tollgate/core/runtime
   defaultValue: () => ""
 }) {}
 
-/** What waits for its next piece, by owner. The owner who is next comes first. */
-const waiting = new Map<string, Array<() => void>>()
+/** What waits for its next piece, by owner. */
+const waiting = new FairQueue<() => void>()
 let isScheduled = false
-
-const takeNext = (): (() => void) | undefined => {
-  for (const [owner, pieces] of waiting) {
-    // An owner who is added again is visited last.
-    waiting.delete(owner)
-    const piece = pieces.shift()
-    if (pieces.length > 0) waiting.set(owner, pieces)
-    return piece
-  }
-  return undefined
-}
 
 const runTurn = (): void => {
   const end = performance.now() + turnMs
   isScheduled = false
-  do takeNext()?.()
-  while (waiting.size > 0 && performance.now() < end)
-  if (waiting.size > 0) schedule()
+  do waiting.take()?.item()
+  while (!waiting.isEmpty && performance.now() < end)
+  if (!waiting.isEmpty) schedule()
 }
 
 const schedule = (): void => {
@@ -49,11 +39,9 @@ const schedule = (): void => {
 export const nextTurn: Effect.Effect<void> = Effect.flatMap(WorkOwner, (owner) =>
   Effect.callback<void>((resume) => {
     const piece = (): void => resume(Effect.void)
-    const pieces = waiting.get(owner)
-    if (pieces === undefined) waiting.set(owner, [piece])
-    else pieces.push(piece)
+    waiting.add(owner, piece)
     schedule()
-    // A piece that is interrupted stays, and does nothing.
+    return Effect.sync(() => waiting.delete(owner, piece))
   })
 )
 
