@@ -219,14 +219,30 @@ describe.each(frameworks)("requireApiKey in $name", ({ serve, requireApiKey }) =
       expect((await call(bearer(key))).status).toBe(429)
     })
 
-    it("passes the request on without a consumer if onStoreUnavailable is allow", async () => {
+    it("passes a key that was valid lately on without a consumer if onStoreUnavailable is allow", async () => {
       await subscribe(name)
       const call = await start({ ...getMetering(), onStoreUnavailable: "allow" })
+      expect((await call(bearer(key))).status).toBe(200)
       faulty.injectAt(1, "fail")
       const response = await call(bearer(key))
-      expect([response.status, await response.json(), handled]).toEqual([200, {}, 1])
+      expect([response.status, await response.json(), handled]).toEqual([200, {}, 2])
       expect(response.headers.get("ratelimit")).toBeNull()
-      expect(await (await call(bearer(key))).json()).toMatchObject({ consumer: { name, remaining: { requests: 1 } } })
+      expect(await (await call(bearer(key))).json()).toMatchObject({ consumer: { name, remaining: { requests: 0 } } })
+    })
+
+    it("responds with 503 to any other key even if onStoreUnavailable is allow", async () => {
+      const call = await start({ onStoreUnavailable: "allow" })
+      const removed = await createConsumer()
+      expect((await call(bearer(removed.key))).status).toBe(200)
+      await production.consumers.remove(removed.name)
+      expect((await call(bearer(removed.key))).status).toBe(401)
+      handled = 0
+      for (const unknown of ["made-up-key-0123456789", key, removed.key]) {
+        faulty.injectAt(1, "fail")
+        const response = await call(bearer(unknown))
+        expect(response.headers.get("retry-after")).toBe("1")
+        await expectProblem(response, { status: 503, code: "store-unavailable", outcome: "not-applied" })
+      }
     })
 
     it("rejects a malformed key even if onStoreUnavailable is allow", async () => {

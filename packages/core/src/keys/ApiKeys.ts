@@ -30,6 +30,7 @@ import { patchFields } from "./keyFields.ts"
 import { makeToApiKeys } from "./keyResults.ts"
 import { replaceValue } from "./keyValues.ts"
 import { makeImportedKey, makeKey, validateSuppliedKey } from "./newKeys.ts"
+import { RecentKeys } from "./RecentKeys.ts"
 import { makeReencryptKeys, type ReencryptResult } from "./reencryptKeys.ts"
 import { type KeyCheck, toVerification } from "./Verification.ts"
 import { VerifyCache } from "./VerifyCache.ts"
@@ -46,7 +47,9 @@ const make = Effect.gen(function* () {
   const keyUse = yield* KeyUse
   const insertKeys = makeInsertKeys(store, secretBox)
   const toApiKeys = makeToApiKeys(secretBox, keyUse)
-  const checkKey = makeVerify({ secretBox, cache, keyUse, trustedClock: yield* TrustedClock })
+  const trustedClock = yield* TrustedClock
+  const recentKeys = new RecentKeys(secretBox, trustedClock)
+  const checkKey = makeVerify({ secretBox, cache, keyUse, recentKeys, trustedClock })
   const verifyKey = (bucket: KeyBucket, key: string) => runInFiber(store, (hotPath) => checkKey(bucket, key, hotPath))
 
   /** Finds a key by id. Fails unless the key belongs to the consumer and the consumer has the tags. */
@@ -163,6 +166,7 @@ const make = Effect.gen(function* () {
     ...operations,
     verifyKey,
     checkKey,
+    recentKeys,
     reencryptKeys: Effect.fnUntraced(
       makeReencryptKeys(secretBox, buckets),
       Effect.provideService(Store, store),
@@ -185,6 +189,8 @@ export class ApiKeys extends Context.Service<
     readonly verifyKey: (bucket: KeyBucket, key: string) => Effect.Effect<KeyCheck, StoreError>
     /** `verifyKey` without a fiber, if the store answers at once. */
     readonly checkKey: VerifyKey
+    /** The keys that were valid lately, for routes that stay open while the store cannot be reached. */
+    readonly recentKeys: RecentKeys
     /** Re-encrypts every key of every bucket under the primary secret while the service runs. Safe to repeat. */
     readonly reencryptKeys: () => Effect.Effect<ReencryptResult, StoreError>
   }

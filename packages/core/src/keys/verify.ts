@@ -18,6 +18,7 @@ import type { RecordWithParent, StoreRecord } from "../store/Store.ts"
 import { RecordUnreadable, type StoreError } from "../store/StoreError.ts"
 import type { KeyUse } from "./KeyUse.ts"
 import { hashForLookup } from "./keyHashes.ts"
+import type { RecentKeys } from "./RecentKeys.ts"
 import type { KeyCheck, KeyRefusal, Verified } from "./Verification.ts"
 import type { VerifyCache } from "./VerifyCache.ts"
 
@@ -64,13 +65,14 @@ interface VerifyServices {
   readonly secretBox: SecretBox["Service"]
   readonly cache: VerifyCache["Service"]
   readonly keyUse: KeyUse["Service"]
+  readonly recentKeys: RecentKeys
   readonly trustedClock: TrustedClock["Service"]
 }
 
 /** Verifies a key of a bucket. Returns an `Exit` if the store answers at once. */
 export type VerifyKey = (bucket: KeyBucket, key: string, hotPath: HotPath) => Effect.Effect<KeyCheck, StoreError>
 
-export const makeVerify = ({ secretBox, cache, keyUse, trustedClock }: VerifyServices): VerifyKey => {
+export const makeVerify = ({ secretBox, cache, keyUse, recentKeys, trustedClock }: VerifyServices): VerifyKey => {
   /** Judges the expiry, also of a cached result, and notes the use of a key that passes. */
   const toKeyCheck = (partition: Partition, verified: Verified, now: number): KeyCheck => {
     if (verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now) return expiredKey
@@ -100,13 +102,15 @@ export const makeVerify = ({ secretBox, cache, keyUse, trustedClock }: VerifySer
         const match = matches.find((match) => match !== undefined)
         const verified = match === undefined ? unknownKey : toVerified(match)
         if (verified instanceof RecordUnreadable) return Effect.fail(verified)
+        const now = trustedClock.readMillis(clock)
+        recentKeys.note(partition, primaryHash, verified.valid ? verified : undefined, now)
         if (!verified.valid) return Effect.succeed(verified)
         if (cache.enabled) {
           const scopesBytes = verified.scopes === undefined ? 0 : (match?.record.body.length ?? 0)
           const bytes = (match?.parent?.body.length ?? 0) + scopesBytes
           cache.set(partition, primaryHash, { result: deepFreeze(verified), bytes }, monotonicNow, generation)
         }
-        return Effect.succeed(toKeyCheck(partition, verified, trustedClock.readMillis(clock)))
+        return Effect.succeed(toKeyCheck(partition, verified, now))
       }
     )
   }

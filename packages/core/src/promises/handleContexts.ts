@@ -9,6 +9,8 @@ interface HandleContext {
   readonly context: Context.Context<never>
   /** Remembers in which bucket a route counts its limits. Throws if another route counts one of them elsewhere. */
   readonly addLimits: (policies: ReadonlyArray<RateLimitPolicy>, meteringBucketId: string | undefined) => void
+  /** Remembers valid keys from now on, and returns the function that says whether a key was valid lately. */
+  readonly rememberKeys: () => (key: string, scopes: ReadonlyArray<string>) => boolean
 }
 
 const contexts = new WeakMap<object, HandleContext>()
@@ -16,7 +18,8 @@ const contexts = new WeakMap<object, HandleContext>()
 /** For an object that only looks like a handle. */
 const defaultContext: HandleContext = {
   context: Context.make(Logger.CurrentLoggers, new Set([jsonLogger])),
-  addLimits: () => undefined
+  addLimits: () => undefined,
+  rememberKeys: () => () => false
 }
 
 export const setHandleContext = (handle: object, context: HandleContext): void => void contexts.set(handle, context)

@@ -82,8 +82,9 @@ export const makeLocalHandles = ({
 }: LocalServices) => {
   const enter = () => host.withActiveSpan(host.context)
   const limitHomes = new LimitHomes()
+  const clock = Context.get(host.context, Clock.Clock)
   /** Without a tracer, a store that answers at once needs no fiber. */
-  const immediate = host.isTraced ? undefined : makeImmediate(store, Context.get(host.context, Clock.Clock))
+  const immediate = host.isTraced ? undefined : makeImmediate(store, clock)
   const verify = (bucket: KeyBucket, key: string) =>
     immediate === undefined ? keys.verifyKey(bucket, key) : keys.checkKey(bucket, key, immediate)
   const makeAuthorizeFor = makeAuthorizeMethod({ store, keys, usage, reservations }, telemetry, tasks, enter, immediate)
@@ -102,7 +103,11 @@ export const makeLocalHandles = ({
     makeKeyBucket: (handle, bucket) => {
       setHandleContext(handle, {
         context: host.context,
-        addLimits: (policies, meteringBucketId) => limitHomes.add(bucket, policies, meteringBucketId)
+        addLimits: (policies, meteringBucketId) => limitHomes.add(bucket, policies, meteringBucketId),
+        rememberKeys: () => {
+          keys.recentKeys.enable()
+          return (key, scopes) => keys.recentKeys.has(bucket, key, scopes, clock)
+        }
       })
       return Object.assign(handle, {
         verify: (key: string | undefined) =>

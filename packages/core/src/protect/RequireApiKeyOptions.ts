@@ -44,8 +44,8 @@ export interface RequireApiKeyOptions<Request = any> extends Pick<AuthorizeOptio
   readonly keyFrom?: { readonly header: string } | { readonly query: string } | undefined
   /**
    * What to do with a well-formed key while the store cannot be reached. `deny` (the default) responds with 503. `allow`
-   * passes the request on, without a consumer and without counting it: use it where an outage of the store must not be
-   * an outage of the route.
+   * passes the request on, without a consumer and without counting it, if this process found the key valid, with the
+   * scopes of the route, within the last hour: use it where an outage of the store must not be an outage of the route.
    */
   readonly onStoreUnavailable?: "deny" | "allow" | undefined
 }

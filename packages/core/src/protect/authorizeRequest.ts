@@ -64,7 +64,7 @@ type Headers = Readonly<Record<string, string>>
 export type AuthorizeRequestResult =
   | {
       readonly allowed: true
-      /** `undefined` if the store cannot be reached and `onStoreUnavailable` is `allow`. */
+      /** `undefined` if the store cannot be reached, and `onStoreUnavailable` is `allow`: the key was valid lately. */
       readonly consumer: RequestConsumer | undefined
       readonly headers: Headers
       /** Set if the request has reserved its meters: call it when the request has ended. */
@@ -235,9 +235,10 @@ export const makeAuthorizeRequest = <HostRequest>(
   options?: RequireApiKeyOptions<HostRequest>
 ): ((request: RequestLike, hostRequest: HostRequest) => Promise<AuthorizeRequestResult>) => {
   Options.decodeSync(keyBucket, bucket, "keyBucket")
-  const { keyFrom, onStoreUnavailable, policies, limitsIn, toAuthorizeOptions } = parseRouteOptions(options)
-  const { context, addLimits } = getHandleContext(bucket)
+  const { keyFrom, onStoreUnavailable, scopes, policies, limitsIn, toAuthorizeOptions } = parseRouteOptions(options)
+  const { context, addLimits, rememberKeys } = getHandleContext(bucket)
   addLimits(policies, limitsIn)
+  const wasValid = onStoreUnavailable === "allow" ? rememberKeys() : () => false
   const invalidKey = makeInvalidKeyRefusal(keyFrom)
   return async (request, hostRequest) => {
     const getInstance = () => resolveRequestId(request.header("x-request-id"))
@@ -253,7 +254,8 @@ export const makeAuthorizeRequest = <HostRequest>(
       if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw toServerError(error)
       const instance = getInstance()
       logRequestError(context, instance, error.message)
-      return onStoreUnavailable === "allow"
+      // A key that this process does not know may be made up: a client that slows the store down could pass with any.
+      return wasValid(key, scopes ?? [])
         ? { allowed: true, consumer: undefined, headers: {} }
         : toRefusalResult(toStoreRefusal(error), instance)
     }

@@ -116,6 +116,7 @@ const resolveMetering = async (
 interface RouteOptions {
   readonly keyFrom: KeyFrom | undefined
   readonly onStoreUnavailable: "deny" | "allow" | undefined
+  readonly scopes: ReadonlyArray<string> | undefined
   /** The rate limits, and the metering bucket that counts them; `undefined`: the key bucket. */
   readonly policies: ReadonlyArray<RateLimitPolicy>
   readonly limitsIn: string | undefined
@@ -153,6 +154,7 @@ export const parseRouteOptions = (options: unknown = {}): RouteOptions => {
   const parsedOptions = {
     keyFrom,
     onStoreUnavailable,
+    scopes,
     policies: limits.rateLimits.map(({ policy }) => policy),
     limitsIn: limits.limitsIn ?? limits.metering?.meteringBucketId
   }
