@@ -28,6 +28,11 @@ declare global {
 export interface ExpressHandlerOptions {
   /** Returns what `authenticate` receives as its second argument. Default: the Express request itself. */
   readonly context?: ((req: Request) => unknown) | undefined
+  /**
+   * Milliseconds after which a connection, or a stream of HTTP/2, is closed whose client reads nothing of a response.
+   * Default: 30,000.
+   */
+  readonly sendTimeout?: number | undefined
 }
 
 /**

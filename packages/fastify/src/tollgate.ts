@@ -7,12 +7,18 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify"
 export interface FastifyHandlerOptions {
   /** Returns what `authenticate` receives as its second argument. Default: the Fastify request itself. */
   readonly context?: ((request: FastifyRequest) => unknown) | undefined
+  /**
+   * Milliseconds after which a connection, or a stream of HTTP/2, is closed whose client reads nothing of a response.
+   * Default: 30,000.
+   */
+  readonly sendTimeout?: number | undefined
 }
 
 const handlerOptions = Options.struct<FastifyHandlerOptions>()({
   context: Options.optional(
     Options.callback<(request: FastifyRequest) => unknown>("must be a function that takes the request")
-  )
+  ),
+  sendTimeout: Options.optional(Options.timeout())
 })
 
 /** What `authenticate` receives. */
@@ -35,12 +41,15 @@ const copyHeaders = (reply: FastifyReply): void => {
  * `/v1` is Tollgate's; other requests that are not for the HTTP API get the application's 404.
  */
 export const tollgate = (gate: Tollgate, options?: FastifyHandlerOptions): FastifyPluginAsync => {
-  const { context = (request: FastifyRequest): unknown => request } = Options.decodeSync(handlerOptions, options)
+  const { context = (request: FastifyRequest): unknown => request, sendTimeout } = Options.decodeSync(
+    handlerOptions,
+    options
+  )
   // Rejects an invalid gate here, where the application passes it, rather than when Fastify loads the plugin.
   toNodeHandler(gate)
   return async (scope) => {
     const prefix = scope.prefix.replace(/\/$/, "")
-    const handle = toNodeHandler<HostRequest>(gate, { prefix, context: ({ context }) => context })
+    const handle = toNodeHandler<HostRequest>(gate, { prefix, context: ({ context }) => context, sendTimeout })
     // Tollgate reads the bodies itself. The parsers of the application stay as they are, because a plugin has its own.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser("*", (_request, _payload, done) => done(null))

@@ -21,6 +21,7 @@ import { endWithIncompleteRequest } from "./endWithIncompleteRequest.ts"
 import { http2Stream } from "./http2Stream.ts"
 import { stopReading } from "./nodeBody.ts"
 import { fromNodeRequest } from "./nodeRequest.ts"
+import { pieceBytes, watchReading } from "./watchReading.ts"
 
 /** What `toNodeHandler` serves: a Tollgate, or any object with a web handler. */
 export interface HandlerSource {
@@ -39,13 +40,21 @@ export interface NodeHandlerOptions<HostRequest = IncomingMessage> {
   readonly prefix?: string | undefined
   /** Returns what `authenticate` receives as its second argument. Default: the request itself. */
   readonly context?: ((req: HostRequest) => unknown) | undefined
+  /**
+   * Milliseconds after which a connection, or a stream of HTTP/2, is closed whose client reads nothing of a response.
+   * Default: 30,000.
+   */
+  readonly sendTimeout?: number | undefined
 }
+
+const defaultSendTimeout = 30_000
 
 const nodeHandlerOptions = Options.struct<NodeHandlerOptions<unknown>>()({
   prefix: Options.optional(
     Options.string("must be a path such as /api/dev, without a slash at its end", (path) => /^(\/.*[^/])?$/.test(path))
   ),
-  context: Options.optional(Options.callback<(req: unknown) => unknown>("must be a function that takes the request"))
+  context: Options.optional(Options.callback<(req: unknown) => unknown>("must be a function that takes the request")),
+  sendTimeout: Options.optional(Options.timeout())
 })
 
 const handlerSource = Options.value(
@@ -115,17 +124,33 @@ const setHead = ({ status, headers }: TransportResponse, res: ServerResponse): (
 
 const internalServerError: TransportResponse = { status: 500, headers: { "content-length": "0" }, body: undefined }
 
-const send = async (response: TransportResponse, req: IncomingMessage, res: ServerResponse): Promise<void> => {
+/** The chunks of a body that is written in pieces; `undefined` if it is written at once. */
+const toChunks = (body: TransportResponse["body"]): Readable | undefined => {
+  if (body instanceof ReadableStream) return Readable.fromWeb(body as never)
+  return body !== undefined && body.length > pieceBytes ? Readable.from([Buffer.from(body)]) : undefined
+}
+
+/** `signal` aborts when the client disconnects, which a pipeline does not always notice over HTTP/2. */
+const send = async (
+  response: TransportResponse,
+  req: IncomingMessage,
+  res: ServerResponse,
+  sendTimeout: number,
+  signal: () => AbortSignal
+): Promise<void> => {
   const { status, headers, body } = response
   const isRequestIncomplete = !req.complete
-  if (!isRequestIncomplete && !(body instanceof ReadableStream)) {
-    return void res.writeHead(status, headers as Record<string, string | Array<string>>).end(body)
+  const chunks = toChunks(body)
+  const { toPieces, watchEnd } = watchReading(req, res, sendTimeout)
+  if (!isRequestIncomplete && chunks === undefined) {
+    res.writeHead(status, headers as Record<string, string | Array<string>>).end(body)
+    return watchEnd()
   }
   const removeHeaders = setHead(response, res)
   // On a kept-alive connection, the unread rest of the request body would be parsed as the next request.
   if (isRequestIncomplete && req.httpVersionMajor === 1) res.setHeader("connection", "close")
   try {
-    if (body instanceof ReadableStream) await pipeline(Readable.fromWeb(body as never), res, { end: false })
+    if (chunks !== undefined) await pipeline(chunks, toPieces, res, { end: false, signal: signal() })
     else if (body !== undefined) res.write(body)
   } catch (error) {
     if (!res.headersSent) removeHeaders()
@@ -134,6 +159,7 @@ const send = async (response: TransportResponse, req: IncomingMessage, res: Serv
   res.flushHeaders()
   if (isRequestIncomplete) await endWithIncompleteRequest(req, res)
   else res.end()
+  watchEnd()
 }
 
 /** Whether the client disconnected before the handler was called, for example while other middleware ran. */
@@ -186,7 +212,11 @@ export const toNodeHandler = <HostRequest = IncomingMessage>(
   options?: NodeHandlerOptions<HostRequest>
 ): NodeHandler<HostRequest> => {
   const { handler, matches, isSitesHost } = Options.decodeSync(handlerSource, gate, "gate")
-  const { prefix = "", context = (req: unknown) => req } = Options.decodeSync(nodeHandlerOptions, options)
+  const {
+    prefix = "",
+    context = (req: unknown) => req,
+    sendTimeout = defaultSendTimeout
+  } = Options.decodeSync(nodeHandlerOptions, options)
   const { dispatch = (request: TransportRequest) => callWebHandler(handler, request) } = gate
   // Express would take a function of four parameters without defaults for an error handler.
   return async (req, res, next, hostRequest: unknown = req) => {
@@ -205,19 +235,19 @@ export const toNodeHandler = <HostRequest = IncomingMessage>(
       if (!isServed) {
         // Those that follow on the connection are not read.
         if (req.httpVersionMajor === 1) res.setHeader("connection", "close")
-        return await send(makeBusyResponse(String(req.headers["x-request-id"] ?? "")), req, res)
+        return await send(makeBusyResponse(String(req.headers["x-request-id"] ?? "")), req, res, sendTimeout, signal)
       }
       const response = await dispatch({
         ...fromNodeRequest(req, path ?? "/", basePath, signal),
         context: context(hostRequest)
       })
-      if (!isDisconnected()) await send(await bufferSmallBody(response), req, res)
+      if (!isDisconnected()) await send(await bufferSmallBody(response), req, res, sendTimeout, signal)
       else if (response.body instanceof ReadableStream) await response.body.cancel()
     } catch (error) {
       if (isDisconnected() || res.destroyed) return
       // Without an error, `destroy` resets an HTTP/2 stream as if the response were complete.
       if (res.headersSent) return void res.destroy(http2Stream(req) && new Error("The response body failed"))
-      if (next === undefined) return await send(internalServerError, req, res)
+      if (next === undefined) return await send(internalServerError, req, res, sendTimeout, signal)
       // The framework sends the response. Discard the rest of the body, which would otherwise block the connection.
       if (req.readableDidRead) {
         stopReading(req)

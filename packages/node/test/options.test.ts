@@ -70,15 +70,16 @@ describe.each<readonly [name: string, mount: (gate: Tollgate, options: never) =>
 
   const path = "must be a path such as /api/dev, without a slash at its end"
   it.each<readonly [options: unknown, option: string, problem: string]>([
-    [null, "options", "must be an object; the options are prefix, context"],
-    ["/api/dev", "options", "must be an object; the options are prefix, context"],
-    [["/api/dev"], "options", "must be an object; the options are prefix, context"],
-    [{ prefx: "/api/dev" }, "prefx", "unknown option; the options are prefix, context"],
+    [null, "options", "must be an object; the options are prefix, context, sendTimeout"],
+    ["/api/dev", "options", "must be an object; the options are prefix, context, sendTimeout"],
+    [["/api/dev"], "options", "must be an object; the options are prefix, context, sendTimeout"],
+    [{ prefx: "/api/dev" }, "prefx", "unknown option; the options are prefix, context, sendTimeout"],
     [{ prefix: null }, "prefix", path],
     [{ prefix: 5 }, "prefix", path],
     [{ prefix: "api/dev" }, "prefix", path],
     [{ prefix: "/" }, "prefix", path],
-    [{ prefix: "/api/dev/" }, "prefix", path]
+    [{ prefix: "/api/dev/" }, "prefix", path],
+    [{ sendTimeout: 0 }, "sendTimeout", "must be a number of milliseconds, an integer from 1 to 2147483647"]
   ])("reject %o", (options, option, problem) => {
     const error = create(options)
     expect(error).toBeInstanceOf(ConfigurationError)

@@ -65,6 +65,7 @@ const constants: ReadonlyArray<Constant> = [
     60 * 60 * 1000
   ],
   ["actor of a call", "characters", "core/src/promises/makeMethods.ts", "maxActorLength"],
+  ["Response of which the client reads nothing", "seconds", "node/src/toNodeHandler.ts", "defaultSendTimeout", 1000],
   ["Waiting for requests in gate.close()", "seconds", "core/src/Tollgate.ts", "drainTimeoutMs", 1000],
   ["Response to a call of the client", "seconds", "core/src/client/makeRemoteOperations.ts", "responseTimeout"],
   ["Tags", "", "core/src/schema/Tags.ts", "maxTags"],
