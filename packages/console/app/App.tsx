@@ -1,4 +1,5 @@
 import { Layout } from "./layout/Layout.tsx"
+import { LinkDialog } from "./session/LinkDialog.tsx"
 import { SessionDialog } from "./session/SessionDialog.tsx"
 import { SignIn } from "./session/SignIn.tsx"
 import { caller, isStarting } from "./session/session.ts"
@@ -10,6 +11,7 @@ export const App = () => {
     <>
       <Layout />
       <SessionDialog />
+      <LinkDialog />
     </>
   )
 }

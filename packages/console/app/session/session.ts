@@ -3,6 +3,7 @@
  * in the session storage of the tab only if the person asks for it.
  */
 import { computed, signal } from "@preact/signals"
+import { InputError } from "../api/ApiError.ts"
 import type { CallerJson } from "../api/types.ts"
 import { tabStorage } from "./storage.ts"
 
@@ -72,8 +73,8 @@ export const askForToken = (): Promise<boolean> => {
   return waiting.value.promise
 }
 
-/** Exchanges the one-time code of a link for a token. */
-const redeemCode = async (code: string): Promise<void> => {
+/** Exchanges the one-time code of a link for a token. Returns what is wrong with it, if anything is. */
+const redeemCode = async (code: string): Promise<string | undefined> => {
   const response = await fetch(new URL("session", location.href.split("#", 1)[0]), {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -82,14 +83,29 @@ const redeemCode = async (code: string): Promise<void> => {
   }).catch(() => undefined)
   const body: { readonly token?: string; readonly detail?: string } = (await response?.json().catch(() => ({}))) ?? {}
   const isSignedIn = body.token !== undefined && (await signIn(body.token, { keepInTab: false })) === "signed-in"
-  if (!isSignedIn)
-    signInNotice.value = body.detail ?? "The server cannot be reached. Ask for another link when it runs."
+  return isSignedIn ? undefined : (body.detail ?? "The server cannot be reached. Ask for another link when it runs.")
+}
+
+/** The code of a link that was opened in a tab with a session. */
+export const offeredCode = signal<string | undefined>(undefined)
+
+/** Uses a code. If there is a session, asks first: a page of another site may have opened the link. */
+const receiveCode = async (code: string): Promise<void> => {
+  if (caller.value === undefined) signInNotice.value = await redeemCode(code)
+  else offeredCode.value = code
+}
+
+/** Replaces the session. Throws if the code is not valid. */
+export const acceptOfferedCode = async (): Promise<void> => {
+  const problem = await redeemCode(offeredCode.value ?? "")
+  if (problem !== undefined) throw new InputError("You are still signed in as before", problem)
+  location.replace("#/")
 }
 
 /** The code of a link; removed from the address, so that it is in no bookmark and not in the history. */
-const takeCode = (): string | undefined => {
+const takeCode = (addressBefore: string): string | undefined => {
   const code = /^#code=(.+)$/.exec(location.hash)?.[1]
-  if (code !== undefined) location.replace("#/")
+  if (code !== undefined) location.replace(addressBefore)
   return code
 }
 
@@ -99,15 +115,21 @@ const signInWithKeptToken = async (): Promise<void> => {
     tabStorage.set(storageKey, undefined)
 }
 
-/** Signs in with the code of a link, or with the token that this tab has kept. */
+/** Signs in with the token that this tab has kept, or with the code of a link. */
 export const startSession = async (): Promise<void> => {
-  const code = takeCode()
-  await (code === undefined ? signInWithKeptToken() : redeemCode(code))
+  const code = takeCode("#/")
+  await signInWithKeptToken()
+  if (code !== undefined) await receiveCode(code)
   isStarting.value = false
 }
 
-// A link that is opened in a tab that shows the console changes only the fragment.
-addEventListener("hashchange", () => {
-  const code = takeCode()
-  if (code !== undefined) void redeemCode(code)
-})
+// A link that is opened in a tab that shows the console changes only the fragment. Captured, so that the router never sees
+// the code, and the page keeps what was entered.
+addEventListener(
+  "hashchange",
+  ({ oldURL }) => {
+    const code = takeCode(new URL(oldURL).hash || "#/")
+    if (code !== undefined) void receiveCode(code)
+  },
+  { capture: true }
+)

@@ -34,10 +34,11 @@ const contentSecurityPolicy = [
   "trusted-types 'none'"
 ].join("; ")
 
-/** No Cross-Origin-Opener-Policy: over http, browsers ignore it and log an error. No page needs a window of another. */
+/** Over http, except on localhost, browsers ignore Cross-Origin-Opener-Policy and log an error. */
 const securityHeaders = {
   "content-security-policy": contentSecurityPolicy,
   "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin"
 }
 

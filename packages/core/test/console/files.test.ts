@@ -47,6 +47,7 @@ describe("a file of the console", () => {
       "cache-control": cacheControl,
       "content-security-policy": policy,
       "referrer-policy": "no-referrer",
+      "cross-origin-opener-policy": "same-origin",
       "cross-origin-resource-policy": "same-origin",
       "x-content-type-options": "nosniff",
       vary: "Accept-Encoding"
