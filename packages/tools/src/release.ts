@@ -1,6 +1,10 @@
 /**
- * `npm run release`: builds the packages, checks them as npm would publish them, and publishes those whose version is
- * not on npm yet. `npm run release -- --dry-run` does the same, and prints what would be published instead.
+ * `npm run release`, in CI: runs all tests, builds the packages, checks them as npm would publish them, and publishes those
+ * whose version is not on npm yet. `npm run release -- --dry-run` runs anywhere, leaves the tests out, and prints what
+ * would be published instead.
+ *
+ * npm trusts the CI job itself (OpenID Connect), so that nobody holds a token, and signs where a package comes from:
+ * `publishConfig` of each package asks for it.
  */
 import { spawnSync } from "node:child_process"
 import { readdirSync } from "node:fs"
@@ -33,9 +37,20 @@ const run = (program: string, parameters: ReadonlyArray<string>, advice = "Nothi
   if (status !== 0) throw new ReleaseError(`"${command}" failed. ${advice}`)
 }
 
-const checkLogin = (): void => {
-  if (spawnSync("npm", ["whoami"]).status === 0) return
-  throw new ReleaseError("You are not logged in to npm. Run npm login, then npm run release again.")
+/** Set by GitHub Actions for a job with the permission `id-token: write`, and by GitLab for one with `id_tokens`. */
+const identityVariables = ["ACTIONS_ID_TOKEN_REQUEST_URL", "NPM_ID_TOKEN"]
+
+const checkIdentity = (): void => {
+  if (identityVariables.some((name) => process.env[name])) return
+  throw new ReleaseError(
+    'CI publishes the packages: see "Release" in CONTRIBUTING.md. To try it here, run npm run release -- --dry-run'
+  )
+}
+
+const runTests = (): void => {
+  run(".ci/run", [])
+  run("npm", ["run", "test:faults", "--", "--all"])
+  run("npm", ["run", "test:nodes"])
 }
 
 const checkWorkingTree = (): void => {
@@ -52,15 +67,16 @@ const checkChangesets = (): void => {
 }
 
 const release = ({ isDryRun, allowsChanges }: Options): void => {
-  if (!isDryRun) checkLogin()
+  if (!isDryRun) checkIdentity()
   if (!allowsChanges) checkWorkingTree()
   checkChangesets()
+  if (!isDryRun) runTests()
   run("npm", ["run", "build"])
   run("npm", ["run", "check:packages", "--", "--all-readmes"])
-  // The build may have changed files that are committed.
+  // The tests and the build may have changed files that are committed.
   if (!allowsChanges) checkWorkingTree()
   if (isDryRun) run("changeset", ["publish-plan"])
-  else run("changeset", ["publish"], "Run npm run release again: it publishes the packages that are missing on npm.")
+  else run("changeset", ["publish"], "Run the job again: it publishes the packages that are missing on npm.")
 }
 
 const startedAt = performance.now()
@@ -68,7 +84,11 @@ try {
   const options = parseOptions(process.argv.slice(2))
   release(options)
   const seconds = Math.round((performance.now() - startedAt) / 1000)
-  console.log(options.isDryRun ? `\nDry run: nothing was published (${seconds} s)` : `\nPublished (${seconds} s)`)
+  console.log(
+    options.isDryRun
+      ? `\nDry run: no tests were run, nothing was published (${seconds} s)`
+      : `\nPublished (${seconds} s)`
+  )
 } catch (error) {
   if (!(error instanceof ReleaseError)) throw error
   console.error(error.message)

@@ -56,7 +56,7 @@ describe.each(publishedPackages)("$manifest.name", ({ folder, manifest }) => {
       license: "MIT",
       sideEffects: false,
       engines: { node: ">=22.19" },
-      publishConfig: { access: "public" }
+      publishConfig: { access: "public", provenance: true }
     })
   })
 
