@@ -22,7 +22,10 @@ const EventPatterns = Schema.Array(Schema.Literals([allEvents, ...eventTypePatte
 /** In characters. */
 export const maxUrlLength = 2_048
 
-const Url = boundedText(maxUrlLength)
+/** Parsers of URLs drop line breaks and tabs, so what is shown would differ from where events are sent. */
+const Url = boundedText(maxUrlLength).pipe(
+  Schema.check(Schema.isPattern(/^[^\s\p{Cc}]*$/u, { expected: "a URL without white space and control characters" }))
+)
 
 const State = Schema.Literals(["enabled", "disabled"])
 

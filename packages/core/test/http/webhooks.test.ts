@@ -40,6 +40,11 @@ describe("POST /webhooks", () => {
   it.each([
     {},
     { url: "" },
+    { url: `${url}\r\nX-Injected: y` },
+    { url: "http://127.0.0.1:9/ho\toks" },
+    { url: ` ${url}` },
+    { url: `${url}/a b` },
+    { url: `${url}/\u0085` },
     { url, events: ["consumer.renamed"] },
     { url, events: ["webhook.test"] },
     { url, events: ["consumer*"] },
@@ -53,10 +58,18 @@ describe("POST /webhooks", () => {
     expect((await call("GET", path)).body.total).toBe(0)
   })
 
+  it("returns the URL as it was sent, and refuses line breaks in a changed one", async () => {
+    const call = await start()
+    const { id } = (await call("POST", path, { body: { url: "http://127.0.0.1:9" } })).body
+    const patch = { body: { url: "http://127.0.0.1:9/\r\nX-Injected: y" } }
+    expect(await call("PATCH", `${path}/${id}`, patch)).toMatchObject({ status: 400, body: { code: "bad-request" } })
+    expect((await call("GET", `${path}/${id}`)).body.url).toBe("http://127.0.0.1:9")
+  })
+
   it.each([
     "http://example.com/",
     "ftp://example.com/",
-    "not a URL",
+    "not-a-URL",
     "https://user:password@example.com/",
     "https://localhost/",
     "https://127.0.0.1/",
