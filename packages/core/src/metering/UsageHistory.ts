@@ -23,8 +23,8 @@ import { UsageApi, type UsageMethods } from "./UsageApi.ts"
 import type { UsageSeries, UsageStep } from "./UsageSeries.ts"
 import { getDayCounter } from "./usageCounters.ts"
 
-/** Maximum numbers in a series. */
-const maxValues = 100_000
+/** Maximum numbers in a series: the default of 30 steps of 1,000 meters, or 400 days of 100. */
+const maxValues = 40_000
 
 /** The meters of a series: all, or the requested one. */
 const selectMeters = Effect.fnUntraced(function* (
@@ -36,14 +36,15 @@ const selectMeters = Effect.fnUntraced(function* (
   if (names.size * steps.length > maxValues) {
     return yield* invalidParameter(
       "meter",
-      `is required, because ${names.size} meters in ${steps.length} steps are too many`
+      `is required, because ${names.size} meters in ${steps.length} steps are more than ${maxValues} numbers. ` +
+        "Name one meter, or ask for fewer steps with from and to"
     )
   }
   return [...names].sort()
 })
 
-/** Returns how much of a meter was used in the step that starts at a time. */
-type ReadStep = (meter: string, start: number) => number
+/** Returns how much of a meter was used in the step that starts at a time: the number at an index of the series. */
+type ReadStep = (meter: string, start: number, index: number) => number
 
 const toSeries = (
   step: UsageStep,
@@ -52,11 +53,13 @@ const toSeries = (
   read: ReadStep
 ): Effect.Effect<UsageSeries> =>
   Effect.map(
-    forEachInPieces(steps, ({ start, end }) =>
+    forEachInPieces(steps, ({ start, end }, stepIndex) =>
       Effect.sync(() => ({
         start: DateTime.makeUnsafe(start),
         end: DateTime.makeUnsafe(end),
-        meters: Object.fromEntries(meters.map((meter) => [meter, read(meter, start)]))
+        meters: Object.fromEntries(
+          meters.map((meter, index) => [meter, read(meter, start, stepIndex * meters.length + index)])
+        )
       }))
     ),
     (data) => ({ step, from: DateTime.makeUnsafe(from), to: DateTime.makeUnsafe(to), data })
@@ -93,10 +96,11 @@ const make = Effect.gen(function* () {
         const partition = Partition.forMeteringBucket(bucketId)
         const range = yield* resolveRange(days, { from, to }, DateTime.toEpochMillis(yield* trustedClock.now))
         const names = yield* selectMeters(new Set(getNames(yield* readMeters(partition))), meter, range)
-        const getCounter = (meter: string, start: number) => getDayCounter(meter, toDay(start))
-        const counters = range.steps.flatMap(({ start }) => names.map((name) => getCounter(name, start)))
-        const values = yield* readCounters(partition, counters)
-        return yield* toSeries("day", range, names, (meter, start) => values.get(getCounter(meter, start)) ?? 0)
+        const values = yield* readCounters(partition, range.steps.length * names.length, (index) => {
+          const { start = 0 } = range.steps[Math.floor(index / names.length)] ?? {}
+          return getDayCounter(names[index % names.length] ?? "", toDay(start))
+        })
+        return yield* toSeries("day", range, names, (_meter, _start, index) => values[index] ?? 0)
       })
     })
   )

@@ -10,16 +10,18 @@ import { getHeldCounter, getUsedCounter } from "./usageCounters.ts"
 /** Maximum counters in one call. */
 const batchSize = 1_000
 
-/** The values of counters by name, read in batches. */
-export const readCounters = Effect.fnUntraced(function* (partition: Partition, names: ReadonlyArray<string>) {
+/** The values of `count` counters, read in batches. A name is made when its batch is read: there may be 40,000. */
+export const readCounters = Effect.fnUntraced(function* (
+  partition: Partition,
+  count: number,
+  getName: (index: number) => string
+) {
   const store = yield* Store
-  const values = new Map<string, number>()
-  const starts = Array.from({ length: Math.ceil(names.length / batchSize) }, (_, index) => index * batchSize)
+  const values = new Float64Array(count)
+  const starts = Array.from({ length: Math.ceil(count / batchSize) }, (_, index) => index * batchSize)
   yield* forEachInPieces(starts, (start) => {
-    const batch = names.slice(start, start + batchSize)
-    return Effect.map(store.counters(partition, batch), (read) => {
-      for (const [index, name] of batch.entries()) values.set(name, read[index] ?? 0)
-    })
+    const names = Array.from({ length: Math.min(batchSize, count - start) }, (_, index) => getName(start + index))
+    return Effect.map(store.counters(partition, names), (read) => values.set(read, start))
   })
   return values
 })
@@ -35,15 +37,18 @@ export const readUsage = Effect.fnUntraced(function* (
   subscriptionId: string,
   periods: ReadonlyArray<MetersOfPeriod>
 ) {
-  const names = new Set(
-    periods.flatMap(({ start, meters }) =>
-      meters.flatMap((meter) => [
-        getUsedCounter(subscriptionId, meter, start),
-        getHeldCounter(subscriptionId, meter, start)
-      ])
+  const names = [
+    ...new Set(
+      periods.flatMap(({ start, meters }) =>
+        meters.flatMap((meter) => [
+          getUsedCounter(subscriptionId, meter, start),
+          getHeldCounter(subscriptionId, meter, start)
+        ])
+      )
     )
-  )
-  const values = yield* readCounters(partition, [...names])
+  ]
+  const counters = yield* readCounters(partition, names.length, (index) => names[index] ?? "")
+  const values = new Map(names.map((name, index) => [name, counters[index]]))
   const readHeld = (meter: string, start: number): number =>
     values.get(getHeldCounter(subscriptionId, meter, start)) ?? 0
   return {

@@ -411,7 +411,9 @@ describe.each(stores)("usage over HTTP, on %s", (_, store) => {
 
   it("does not hold the event loop for the largest series, and asks for one meter beyond it", async () => {
     const meters = (from: number, length: number) =>
-      Object.fromEntries(Array.from({ length }, (_, index) => [`meter-${from + index}`, { max: 1_000 }]))
+      Object.fromEntries(
+        Array.from({ length }, (_, index) => [`meter-${from + index}`.padEnd(64, "-"), { max: 1_000 }])
+      )
     const { bucket, path } = await setUp({ meters: meters(0, 50) })
     const other = await call("POST", `${bucket}/plans`, {
       body: { label: "Other", planExternalId: "other", meters: meters(50, 50) }
@@ -419,7 +421,7 @@ describe.each(stores)("usage over HTTP, on %s", (_, store) => {
     expect(other.status).toBe(200)
     expect((await call("PATCH", path, { body: { planExternalIds: ["plan", "other"] } })).status).toBe(200)
     const today = getToday()
-    const range = `from=${toIso(today)}&to=${toIso(today + 1_000 * dayMs)}`
+    const range = `from=${toIso(today)}&to=${toIso(today + 400 * dayMs)}`
     for (const target of [path, bucket]) {
       const shares: Array<number> = []
       // Twice, because other processes may have stopped this one.
@@ -429,8 +431,8 @@ describe.each(stores)("usage over HTTP, on %s", (_, store) => {
         })
         const { longest, total, result } = await measureTurns(async () => (await gate.handler(request)).text())
         const { data } = JSON.parse(result)
-        expect(data).toHaveLength(1_000)
-        expect(Object.keys(data[999].meters)).toHaveLength(100)
+        expect(data).toHaveLength(400)
+        expect(Object.keys(data[399].meters)).toHaveLength(100)
         shares.push(longest / total)
       }
       expect(Math.min(...shares)).toBeLessThan(0.4)
@@ -440,8 +442,8 @@ describe.each(stores)("usage over HTTP, on %s", (_, store) => {
     for (const target of [path, bucket]) {
       const refused = await call("GET", `${target}/usage?${range}`)
       expectProblem(refused, 400, "bad-request", { errors: [expect.objectContaining({ parameter: "meter" })] })
-      const one = await call("GET", `${target}/usage?${range}&meter=meter-100`)
-      expect(one.body.data[0].meters).toEqual({ "meter-100": 0 })
+      const one = await call("GET", `${target}/usage?${range}&meter=${"meter-100".padEnd(64, "-")}`)
+      expect(one.body.data[0].meters).toEqual({ ["meter-100".padEnd(64, "-")]: 0 })
     }
   })
 })
