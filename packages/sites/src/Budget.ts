@@ -1,16 +1,25 @@
-import { diskBytes, quote, ReleaseRejectedError, type UnpackLimits } from "./limits.ts"
+import { diskBytes, maxContentBytes, quote, ReleaseRejectedError, type UnpackLimits } from "./limits.ts"
 
 /** Counts the entries and bytes of a source or a release. Throws for the entry that exceeds a limit. */
 export class Budget {
   readonly #limits: UnpackLimits
+  /** The size of the archive; `Infinity` for files that do not come from one. */
+  readonly #archiveBytes: number
   #entries = 0
   #bytes = 0
+  #contentBytes = 0
   #pathBytes = 0
   #headers = 0
   #headerBytes = 0
 
-  constructor(limits: UnpackLimits) {
+  constructor(limits: UnpackLimits, archiveBytes = Number.POSITIVE_INFINITY) {
     this.#limits = limits
+    this.#archiveBytes = archiveBytes
+  }
+
+  /** The size on the disk of everything that was counted. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   /**
@@ -32,10 +41,16 @@ export class Budget {
   }
 
   addBytes(size: number, entry: string): void {
-    const { bytes } = this.#limits
+    const { bytes, unpackRatio } = this.#limits
     this.#bytes += diskBytes(size)
+    this.#contentBytes += size
     if (this.#bytes > bytes)
       throw new ReleaseRejectedError(`${quote(entry)} exceeds the limit of ${bytes} bytes for all files`)
+    if (this.#contentBytes > maxContentBytes(this.#limits, this.#archiveBytes)) {
+      throw new ReleaseRejectedError(
+        `${quote(entry)} makes the source more than ${unpackRatio} times as large as its archive of ${this.#archiveBytes} bytes`
+      )
+    }
   }
 
   /** Counts a PAX header or a GNU long name, which costs time although it is not written to the disk. */

@@ -38,10 +38,15 @@ export class ReleaseWorkers {
   }
 
   /** Unpacks a gzipped tar archive into an existing empty folder. */
-  async unpack(source: AsyncIterable<Uint8Array>, folder: string, signal: AbortSignal): Promise<UnpackResult> {
+  async unpack(
+    source: AsyncIterable<Uint8Array>,
+    folder: string,
+    signal: AbortSignal,
+    archiveBytes?: number
+  ): Promise<UnpackResult> {
     const limits = this.#limits
     const options = { source, signal, timeoutMs: limits.timeoutMs }
-    return (await this.#runTask({ type: "unpack", folder, limits }, options)) as UnpackResult
+    return (await this.#runTask({ type: "unpack", folder, limits, archiveBytes }, options)) as UnpackResult
   }
 
   /** Reads the files that a release will serve, and returns its encoded manifest. */

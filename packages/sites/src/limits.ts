@@ -10,6 +10,8 @@ export interface UnpackLimits {
   readonly entries: number
   /** The total size of all files. Each file and folder counts in blocks of 4 KiB, at least one. Default: 500 MiB. */
   readonly bytes: number
+  /** How many times as large as its archive the contents of all files may be, above 10 MiB. Default: 100. */
+  readonly unpackRatio: number
   /** The depth of nested folders. Default: 32. */
   readonly depth: number
   /** The total size of all paths. Default: 2 MiB. */
@@ -27,6 +29,7 @@ const MiB = 1024 * 1024
 export const defaultLimits: UnpackLimits = {
   entries: 20_000,
   bytes: 500 * MiB,
+  unpackRatio: 100,
   depth: 32,
   pathBytes: 2 * MiB,
   headerBytes: 8 * MiB,
@@ -40,6 +43,13 @@ export class ReleaseRejectedError extends Error {
 }
 
 export const quote = (name: string): string => JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name)
+
+/** The ratio does not apply to small sources, which may compress well. */
+const minBytesOfRatio = 10 * MiB
+
+/** What the contents of all files in an archive of this size may have. */
+export const maxContentBytes = ({ unpackRatio }: UnpackLimits, archiveBytes: number): number =>
+  Math.max(minBytesOfRatio, unpackRatio * archiveBytes)
 
 const blockSize = 4096
 

@@ -85,6 +85,7 @@ const limit = Options.optional(Options.positiveInteger())
 const limitOptions = Options.struct<LimitOptions>()({
   entries: limit,
   bytes: limit,
+  unpackRatio: limit,
   depth: limit,
   pathBytes: limit,
   headerBytes: limit,

@@ -27,7 +27,7 @@ const makeSource = (port: MessagePort): AsyncIterable<Uint8Array> => ({
 const runTask = async (port: MessagePort, task: WorkerTask): Promise<unknown> => {
   switch (task.type) {
     case "unpack":
-      return unpack(makeSource(port), task.folder, task.limits)
+      return unpack(makeSource(port), task.folder, task.limits, task.archiveBytes)
     case "makeManifest":
       return makeManifest(task.folder, task.root, task.limits)
     case "remove":

@@ -124,10 +124,10 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
   const target: DeploymentTarget = {
     unpack: (release) =>
       withWorker(release, async (signal) => {
-        const { id, source, log } = release
+        const { id, source, sourceBytes, log } = release
         const contentPath = join(stagingPath(id), contentName)
         await mkdir(contentPath, { recursive: true })
-        const unpacked = await workerPool.unpack(Stream.toAsyncIterable(source), contentPath, signal)
+        const unpacked = await workerPool.unpack(Stream.toAsyncIterable(source), contentPath, signal, sourceBytes)
         log(`Unpacked ${unpacked.files} files, ${unpacked.bytes} bytes`)
         return unpacked
       }),

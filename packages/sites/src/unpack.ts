@@ -14,6 +14,8 @@ import type { TarEntry } from "./readTar.ts"
 export interface UnpackResult {
   readonly files: number
   readonly bytes: number
+  /** What the files and folders occupy on the disk. */
+  readonly diskBytes: number
 }
 
 const nameErrors = ["EISDIR", "ENOTDIR", "EEXIST", "ENAMETOOLONG", "ENOENT"]
@@ -47,13 +49,17 @@ const writeFile = async (folder: string, { path, isExecutable }: PlannedFile, en
   }
 }
 
-/** Unpacks into an existing empty folder. Throws `ReleaseRejectedError` if the archive is at fault. */
+/**
+ * Unpacks into an existing empty folder. Throws `ReleaseRejectedError` if the archive is at fault. `archiveBytes` is the
+ * size of the source, if it is known.
+ */
 export const unpack = async (
   source: AsyncIterable<Uint8Array>,
   folder: string,
-  limits: UnpackLimits
+  limits: UnpackLimits,
+  archiveBytes?: number
 ): Promise<UnpackResult> => {
-  const budget = new Budget(limits)
+  const budget = new Budget(limits, archiveBytes)
   const plan = new ReleasePlan(budget)
   await readArchive(source, budget, limits, async (entry) => plan.add(entry))
   const [files, copies] = [plan.files(), plan.copies()]
@@ -74,5 +80,5 @@ export const unpack = async (
     mapNameErrors(to, () => copyFileSync(join(folder, from.path), join(folder, to), constants.COPYFILE_EXCL))
     bytes += from.size
   }
-  return { files: files.size + copies.length, bytes }
+  return { files: files.size + copies.length, bytes, diskBytes: budget.bytes }
 }

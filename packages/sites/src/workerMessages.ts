@@ -3,7 +3,12 @@ import type { UnpackLimits } from "./limits.ts"
 
 /** A task for a worker thread. */
 export type WorkerTask =
-  | { readonly type: "unpack"; readonly folder: string; readonly limits: UnpackLimits }
+  | {
+      readonly type: "unpack"
+      readonly folder: string
+      readonly limits: UnpackLimits
+      readonly archiveBytes: number | undefined
+    }
   | { readonly type: "makeManifest"; readonly folder: string; readonly root: string; readonly limits: UnpackLimits }
   | { readonly type: "remove"; readonly folder: string }
 

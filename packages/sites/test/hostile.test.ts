@@ -2,12 +2,13 @@
  * Uploads each hostile archive to a real server. The server rejects it with a reason, removes its files, and keeps its
  * event loop responsive.
  */
-import { readdirSync } from "node:fs"
+import { readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { MemoryStore } from "@tollgate/memory"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makePageArchive } from "./archives.ts"
-import { hostileArchives } from "./hostileArchives.ts"
+import { hostileArchives, makeBomb } from "./hostileArchives.ts"
 import { startTestServer, type TestServer } from "./testServer.ts"
 
 let server: TestServer
@@ -16,7 +17,31 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
+/** The size on the disk of all files below a folder. */
+const measureDisk = (folder: string): number =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.blocks ?? 0)
+    .reduce((sum, blocks) => sum + 512 * blocks, 0)
+
 describe("a hostile upload", () => {
+  it("occupies no more than what was sent, also while it is unpacked", { timeout: 120_000 }, async () => {
+    const other = await startTestServer(MemoryStore.open())
+    const bomb = makeBomb()
+    let mostBytes = 0
+    const measure = setInterval(() => {
+      mostBytes = Math.max(mostBytes, measureDisk(other.folder))
+    }, 10)
+    try {
+      const uploads = Array.from({ length: 4 }, (_, index) => other.deploy(`bomb${index}`, bomb))
+      for (const { status } of await Promise.all(uploads)) expect(status).toBe("ERROR")
+      // The sources are kept, so that they can be deployed again. The rest is folders.
+      expect(Math.max(mostBytes, measureDisk(other.folder))).toBeLessThan(4 * bomb.length + 200_000)
+    } finally {
+      clearInterval(measure)
+      await other.close()
+    }
+  })
+
   // Retries, since a delay of the machine does not repeat; one that the archive causes does.
   it.each(hostileArchives)(
     "is rejected and removed: $name",

@@ -42,7 +42,7 @@ const inChunks = (bytes: Uint8Array, size: number): AsyncIterable<Uint8Array> =>
 })
 
 const run = (archive: Uint8Array, limits: Partial<UnpackLimits> = {}, size = 1000) =>
-  unpack(inChunks(archive, size), folder, { ...defaultLimits, ...limits })
+  unpack(inChunks(archive, size), folder, { ...defaultLimits, ...limits }, archive.length)
 
 const runInWorker = (
   source: AsyncIterable<Uint8Array>,
@@ -65,7 +65,7 @@ describe("unpack", () => {
     )
     for (const size of [1, 511, 512, 513, 65_536]) {
       emptyFolder()
-      expect(await run(archive, {}, size)).toEqual({ files: 4, bytes: 14 + 300_000 + 9 })
+      expect(await run(archive, {}, size)).toMatchObject({ files: 4, bytes: 14 + 300_000 + 9 })
       expect(readFileSync(join(folder, "index.html"), "utf8")).toBe("<h1>hello</h1>")
       expect(readFileSync(join(folder, "deep/er/large.bin")).equals(large)).toBe(true)
       expect(statSync(join(folder, "nothing.txt")).size).toBe(0)
@@ -82,7 +82,7 @@ describe("unpack", () => {
     writeFileSync(join(source, "index.html"), "hello")
     writeFileSync(join(source, deep, "ü.txt"), "deep")
     const archive = execFileSync("tar", [`--format=${format}`, "-czf", "-", "-C", source, "."])
-    expect(await run(archive)).toEqual({ files: 2, bytes: 9 })
+    expect(await run(archive)).toMatchObject({ files: 2, bytes: 9 })
     expect(readFileSync(join(folder, deep, "ü.txt"), "utf8")).toBe("deep")
   })
 
@@ -93,7 +93,7 @@ describe("unpack", () => {
     for (const options of [{}, { portable: true }, { noPax: true }]) {
       emptyFolder()
       const archive = create({ gzip: true, cwd: source, ...options }, ["."])
-      expect(await run((await archive.concat()) as Buffer)).toEqual({ files: 1, bytes: 5 })
+      expect(await run((await archive.concat()) as Buffer)).toMatchObject({ files: 1, bytes: 5 })
     }
   })
 
@@ -131,7 +131,7 @@ describe("unpack", () => {
       { name: "package/folder/", type: "0" },
       { name: "file", prefix: "p".repeat(155), content: "x" }
     )
-    expect(await run(archive)).toEqual({ files: 6, bytes: 6 })
+    expect(await run(archive)).toMatchObject({ files: 6, bytes: 6 })
     expect(readdirSync(join(folder, "package")).sort()).toEqual(["._a", "a", "contiguous", "folder", "old", "ü"])
     expect(readdirSync(join(folder, "p".repeat(155)))).toEqual(["file"])
   })
@@ -146,7 +146,7 @@ describe("unpack", () => {
     ]) {
       for (const size of [100, 1000, 1_000_000]) {
         emptyFolder()
-        expect(await run(archive, {}, size)).toEqual({ files: 1, bytes: 1 })
+        expect(await run(archive, {}, size)).toMatchObject({ files: 1, bytes: 1 })
       }
     }
   })
@@ -159,7 +159,7 @@ describe("unpack", () => {
       { name: "hard", type: "1", link: "a/real.txt" },
       { name: "chain", type: "2", link: "a/b/up" }
     )
-    expect(await run(archive)).toEqual({ files: 5, bytes: 20 })
+    expect(await run(archive)).toMatchObject({ files: 5, bytes: 20 })
     for (const name of ["early", "a/b/up", "hard", "chain"]) {
       expect(lstatSync(join(folder, name)).isFile()).toBe(true)
       expect(readFileSync(join(folder, name), "utf8")).toBe("real")
@@ -177,7 +177,7 @@ describe("unpack", () => {
     writeFileSync(join(source, "a"), "once")
     execFileSync("ln", ["a", "b"], { cwd: source })
     const archive = execFileSync("tar", ["-czf", "-", "-C", source, "a", "a", "b"])
-    expect(await run(archive)).toEqual({ files: 2, bytes: 8 })
+    expect(await run(archive)).toMatchObject({ files: 2, bytes: 8 })
     expect(readFileSync(join(folder, "b"), "utf8")).toBe("once")
   })
 
@@ -203,11 +203,26 @@ describe("unpack", () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
+  it("rejects a source that is more than 100 times as large as its archive, above 10 MiB", async () => {
+    const MiB = 1024 * 1024
+    const zeros = (bytes: number) => makeArchive({ name: "zeros", content: Buffer.alloc(bytes) })
+    expect(await run(zeros(10 * MiB))).toMatchObject({ files: 1, diskBytes: 10 * MiB })
+    emptyFolder()
+    const bomb = zeros(11 * MiB)
+    const ratio = Math.floor((11 * MiB) / bomb.length)
+    await expect(run(bomb)).rejects.toThrow(
+      `"zeros" makes the source more than 100 times as large as its archive of ${bomb.length} bytes`
+    )
+    await expect(run(bomb, { unpackRatio: ratio })).rejects.toBeInstanceOf(ReleaseRejectedError)
+    expect(readdirSync(folder)).toEqual([])
+    expect(await run(bomb, { unpackRatio: ratio + 1 })).toMatchObject({ diskBytes: 11 * MiB })
+  })
+
   it("counts each file and folder as at least one disk block", async () => {
     const small = makeArchive(...Array.from({ length: 10 }, (_, index) => file(`d${index}/f`)))
     await expect(run(small, { bytes: 20 * 4096 - 1 })).rejects.toThrow(/"d9\/f" exceeds the limit of 81919 bytes/)
     emptyFolder()
-    expect(await run(small, { bytes: 20 * 4096 })).toEqual({ files: 10, bytes: 10 })
+    expect(await run(small, { bytes: 20 * 4096 })).toMatchObject({ files: 10, bytes: 10 })
   })
 
   it("counts implied parent folders", async () => {
@@ -232,7 +247,8 @@ describe("unpack", () => {
     ])
     const archive = gzipSync(Buffer.concat([...entries.flat(), Buffer.alloc(1024)]), { level: 1 })
     // A busy machine takes more than the default of a minute.
-    expect(await runInWorker(inChunks(archive, 65_536), { timeoutMs: 600_000 })).toEqual({ files: 19_999, bytes: 0 })
+    const unpacked = await runInWorker(inChunks(archive, 65_536), { timeoutMs: 600_000 })
+    expect(unpacked).toMatchObject({ files: 19_999, bytes: 0 })
     expect(readdirSync(join(folder, "assets")).length).toBe(19_999)
     await new ReleaseWorkers(defaultLimits).remove(parent)
     expect(existsSync(parent)).toBe(false)

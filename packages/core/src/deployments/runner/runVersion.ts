@@ -158,6 +158,7 @@ const runWithLease = Effect.fnUntraced(function* (
     source: Stream.suspend(() =>
       version.source === undefined ? Stream.die("The version to run has no source") : sources.open(version.source)
     ),
+    sourceBytes: version.sourceBytes,
     log: log.add
   }
 
