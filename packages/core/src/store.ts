@@ -14,7 +14,8 @@ export {
   type PromiseTarget,
   type Release,
   StepFailed,
-  targetFromPromises
+  targetFromPromises,
+  type UnpackedSource
 } from "./deployments/ports/DeploymentTarget.ts"
 export { memorySourceStore, type SourceStore } from "./deployments/ports/SourceStore.ts"
 export type { SourceContent } from "./deployments/uploads/sourceStream.ts"

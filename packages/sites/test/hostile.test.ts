@@ -2,6 +2,7 @@
  * Uploads each hostile archive to a real server. The server rejects it with a reason, removes its files, and keeps its
  * event loop responsive.
  */
+import { randomBytes } from "node:crypto"
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { monitorEventLoopDelay } from "node:perf_hooks"
@@ -38,6 +39,36 @@ describe("a hostile upload", () => {
       expect(Math.max(mostBytes, measureDisk(other.folder))).toBeLessThan(4 * bomb.length + 200_000)
     } finally {
       clearInterval(measure)
+      await other.close()
+    }
+  })
+
+  it("is refused when the account holds its maximum, and fits again after a removal", {
+    timeout: 120_000
+  }, async () => {
+    const MiB = 1024 * 1024
+    const other = await startTestServer(MemoryStore.open(), { accountLimits: { deploymentBytesPerAccount: 5 * MiB } })
+    const archive = makePageArchive("x", { name: "random", content: randomBytes(MiB) })
+    try {
+      const responses = await Promise.all(
+        Array.from({ length: 12 }, async (_, index) => {
+          const { uploadUrl, id } = await other.createSource("full", `b${index}`)
+          const { status, body } = await other.put(uploadUrl, archive)
+          return status === 200 ? { status, run: (await other.waitForEnd("full", id)).status } : { status, body }
+        })
+      )
+      const refused = responses.filter(({ status }) => status !== 200)
+      expect(refused.length).toBeGreaterThan(0)
+      for (const { status, body } of refused) {
+        expect({ status, body }).toMatchObject({ status: 409, body: { limit: "deploymentBytesPerAccount" } })
+      }
+      // Folders and manifests do not count.
+      await expect.poll(() => measureDisk(other.folder), { timeout: 60_000 }).toBeLessThan(5 * MiB + 200_000)
+      const { body } = await other.call("GET", "/v1/accounts/acme/projects/full/deployments")
+      for (const { name } of body.data) expect((await other.call("DELETE", `/v1/deployments/${name}`)).status).toBe(204)
+      await expect.poll(() => measureDisk(other.folder), { timeout: 60_000 }).toBeLessThan(200_000)
+      expect((await other.deploy("full", archive)).status).toBe("SUCCESS")
+    } finally {
       await other.close()
     }
   })

@@ -56,6 +56,7 @@ export interface TestServer {
 export interface TestServerOptions extends Omit<SitesOptions, "folder"> {
   readonly folder?: string
   readonly sitesUrl?: string
+  readonly accountLimits?: TollgateOptions["limits"]
   readonly mapDeployments?: (deployments: DeploymentOptions) => DeploymentOptions
 }
 
@@ -71,6 +72,7 @@ export const startTestServer = async (
   const {
     folder = mkdtempSync(join(tmpdir(), "tollgate-sites-")),
     sitesUrl,
+    accountLimits,
     mapDeployments = (deployments) => deployments,
     ...rest
   } = options
@@ -83,6 +85,7 @@ export const startTestServer = async (
     tokens: grants,
     publicUrl: url,
     ...(sitesUrl === undefined ? {} : { sitesUrl }),
+    limits: accountLimits,
     deployments: mapDeployments(sites({ folder, ...rest }))
   })
   const handle = toNodeHandler(gate)

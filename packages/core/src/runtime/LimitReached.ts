@@ -29,6 +29,11 @@ const limitMessages: Readonly<Record<LimitName, LimitMessage>> = {
     owner: "An account",
     items: "uploads at a time",
     remedy: "Wait for one to finish"
+  },
+  deploymentBytesPerAccount: {
+    owner: "An account",
+    items: "bytes of sources and releases",
+    remedy: "Remove a deployment first"
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * Maximum numbers of records per account. The commit that adds a record checks the limit, so it holds across processes.
+ * Maximum numbers of records, and of bytes, per account. The commit that adds a record checks the limit, so it holds across
+ * processes.
  */
 import { Context, Record } from "effect"
 import * as Options from "./Options.ts"
@@ -19,6 +20,8 @@ export interface LimitsShape {
   readonly openUploadsPerAccount: number
   /** Concurrent uploads; multiplied by `sourceLimit`, it bounds the disk space of unfinished uploads. */
   readonly concurrentUploadsPerAccount: number
+  /** Bytes of sources and releases. */
+  readonly deploymentBytesPerAccount: number
 }
 export type LimitName = keyof LimitsShape
 /** Maximum numbers of records. A limit that is left out keeps its default. */
@@ -33,7 +36,8 @@ const defaultLimits: LimitsShape = {
   deploymentsPerAccount: 1_000,
   webhooksPerAccount: 20,
   openUploadsPerAccount: 100,
-  concurrentUploadsPerAccount: 32
+  concurrentUploadsPerAccount: 32,
+  deploymentBytesPerAccount: 10 * 1024 ** 3
 }
 
 /** The maximum numbers of records. A commit that would exceed one is rejected. */

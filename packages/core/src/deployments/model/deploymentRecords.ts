@@ -28,7 +28,9 @@ const DeploymentRecord = Schema.Struct({
   /** The id of the version that the last upload created. */
   latest: StatusId,
   /** The id of the release that is served. */
-  served: Schema.optionalKey(Schema.String)
+  served: Schema.optionalKey(Schema.String),
+  /** The size of that release on the disk. Missing if the target has not measured it. */
+  servedBytes: Schema.optionalKey(Schema.Int)
 })
 export type DeploymentRecord = typeof DeploymentRecord.Type
 
@@ -64,6 +66,8 @@ const Version = Schema.Struct({
   status: VersionStatus,
   steps: Steps,
   buildResult: BuildResult,
+  /** The size of the release of this attempt on the disk, as soon as it is known. */
+  releaseBytes: Schema.optionalKey(Schema.Int),
   run: Schema.optionalKey(Run)
 })
 export type Version = typeof Version.Type

@@ -23,7 +23,9 @@ const NameReservation = Schema.Struct({
    */
   isCounted: Schema.optionalKey(Schema.Boolean),
   /** A deployment has used this name, so it belongs to the branch, and so to its account, for good. */
-  isKept: Schema.optionalKey(Schema.Boolean)
+  isKept: Schema.optionalKey(Schema.Boolean),
+  /** How many bytes of the account's counter belong to this name. */
+  bytes: Schema.optionalKey(Schema.Int)
 })
 export type NameReservation = typeof NameReservation.Type
 

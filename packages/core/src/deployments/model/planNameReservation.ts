@@ -49,7 +49,8 @@ export const planNameReservation = Effect.fnUntraced(function* (
     name,
     isCounted: true,
     // An existing record that is not counted belongs to a name that a deployment has used; others are deleted.
-    isKept: existing !== undefined
+    isKept: existing !== undefined,
+    ...(existing?.value.bytes === undefined ? {} : { bytes: existing.value.bytes })
   }
   const project = yield* planProjectIncrement(branch, { createdOn: yield* DateTime.now })
   const changes = [

@@ -6,6 +6,7 @@
  * changes the name's record when it ends.
  */
 import { Effect, Option } from "effect"
+import { addBytes, deploymentBytes } from "../../accounts/accountBytes.ts"
 import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"
@@ -48,10 +49,11 @@ export const planUncountName = Effect.fnUntraced(function* (
   }
   if (value.isCounted !== true) return { isUncounted: false, changes: [] }
   const isKept = hasBeenDeployed || value.isKept === true
-  const change = isKept
-    ? nameReservations.replace(entry.value, { ...value, isCounted: false, isKept })
-    : nameReservations.remove(entry.value)
-  return { isUncounted: true, changes: [change, ...(yield* planProjectDecrement(value))] }
+  const { accountName, bytes = 0 } = value
+  const changes = isKept
+    ? [nameReservations.replace(entry.value, { ...value, isCounted: false, isKept })]
+    : [nameReservations.remove(entry.value), ...(bytes === 0 ? [] : [addBytes(deploymentBytes(accountName), -bytes)])]
+  return { isUncounted: true, changes: [...changes, ...(yield* planProjectDecrement(value))] }
 })
 
 /** Whether a commit failed because an upload for the name is in progress. */

@@ -45,7 +45,7 @@ export const accept = (input: {
 })
 
 /** Queues another run of the same source. */
-export const restart = (version: Version, now: DateTime.Utc): Version => ({
+export const restart = ({ releaseBytes: _, ...version }: Version, now: DateTime.Utc): Version => ({
   ...version,
   status: "IN_PROGRESS",
   steps: { upload: version.steps.upload, ...pendingSteps },
@@ -61,14 +61,18 @@ export const startStep = (version: Version, name: RunStep, now: DateTime.Utc): V
 })
 
 /** The values that a step contributes to the build result. */
-export type StepResult = Partial<Pick<BuildResult, "files" | "bytes" | "exitCode">>
+export type StepResult = Partial<Pick<BuildResult, "files" | "bytes" | "exitCode">> & {
+  readonly diskBytes?: number | undefined
+}
 
 export const finishStep = (version: Version, name: RunStep, now: DateTime.Utc, outcome: StepResult): Version => {
   const { files = version.buildResult.files, bytes = version.buildResult.bytes, exitCode } = outcome
+  const releaseBytes = outcome.diskBytes ?? outcome.bytes ?? version.releaseBytes
   return {
     ...version,
     steps: withStep(version.steps, name, { ...version.steps[name], status: "done", finishedOn: now }),
-    buildResult: { ...version.buildResult, files, bytes, ...(exitCode === undefined ? {} : { exitCode }) }
+    buildResult: { ...version.buildResult, files, bytes, ...(exitCode === undefined ? {} : { exitCode }) },
+    ...(releaseBytes === undefined ? {} : { releaseBytes })
   }
 }
 

@@ -30,6 +30,14 @@ export interface Release {
   readonly log: (line: string) => void
 }
 
+/** What a target unpacked. */
+export interface UnpackedSource {
+  readonly files: number
+  readonly bytes: number
+  /** What the release occupies, which counts towards `deploymentBytesPerAccount`. Default: `bytes`. */
+  readonly diskBytes?: number | undefined
+}
+
 /**
  * Turns uploaded sources into served releases. Only `publish` is required; `targetFromPromises` makes a target without
  * Effect.
@@ -38,7 +46,7 @@ export interface DeploymentTarget {
   /**
    * Unpacks the source. The counts are shown in `buildResult`. Tollgate skips steps that a target does not implement.
    */
-  readonly unpack?: (release: Release) => Effect.Effect<{ readonly files: number; readonly bytes: number }, StepFailed>
+  readonly unpack?: (release: Release) => Effect.Effect<UnpackedSource, StepFailed>
   readonly build?: (release: Release) => Effect.Effect<{ readonly exitCode: number } | "skipped", StepFailed>
   /** Tests the release before it is public. */
   readonly check?: (release: Release) => Effect.Effect<void, StepFailed>
@@ -73,7 +81,7 @@ export interface PromiseRelease extends Pick<Release, "id" | "deployment" | "log
 
 /** A target whose steps return promises. A step fails by throwing; the error's message is shown in the status. */
 export interface PromiseTarget {
-  readonly unpack?: (release: PromiseRelease) => Promise<{ readonly files: number; readonly bytes: number }>
+  readonly unpack?: (release: PromiseRelease) => Promise<UnpackedSource>
   readonly build?: (release: PromiseRelease) => Promise<{ readonly exitCode: number } | "skipped">
   readonly check?: (release: PromiseRelease) => Promise<void>
   readonly publish: (release: PromiseRelease) => Promise<void>

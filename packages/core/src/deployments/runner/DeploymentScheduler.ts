@@ -4,6 +4,7 @@
  */
 import { Context, DateTime, Effect, Exit, FiberSet, Layer, Stream } from "effect"
 import * as Base62 from "../../crypto/Base62.ts"
+import { Limits } from "../../runtime/Limits.ts"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import type { Entry } from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"
@@ -56,6 +57,7 @@ const make = Effect.gen(function* () {
   /** Identifies this process in the leases of runs. */
   const holder = yield* Base62.random(22)
   const withStore = Effect.provideService(Store, store)
+  const withLimits = Effect.provideService(Limits, yield* Limits)
   const measure = makeMeasureRun(yield* Telemetry)
   yield* observeScoped(instruments.deploymentQueue, queue.countQueued)
   yield* observeScoped(instruments.deploymentsRunning, queue.countRunning)
@@ -67,7 +69,7 @@ const make = Effect.gen(function* () {
       if (next === undefined) return Effect.void
       const { id } = next
       const run = Effect.onExit(
-        runBestEffort(`The run of ${id}`, measure(runVersion(config, next, holder))),
+        runBestEffort(`The run of ${id}`, measure(withLimits(runVersion(config, next, holder)))),
         (exit) => {
           queue.finish(id)
           return Exit.isSuccess(exit) ? startQueued(config) : Effect.void

@@ -93,7 +93,7 @@ export const update = (
 export const complete = (
   lease: Lease,
   change: (version: Version, now: DateTime.Utc) => Version,
-  updateDeployment: (deployment: DeploymentRecord, now: DateTime.Utc) => DeploymentRecord,
+  updateDeployment: (deployment: DeploymentRecord, now: DateTime.Utc, version: Version) => DeploymentRecord,
   recordOutcome: (deployment: DeploymentRecord) => Effect.Effect<Change>
 ): Effect.Effect<DeploymentRecord | undefined, LeaseLost | StoreError, Store> =>
   retryOnConflict(
@@ -109,9 +109,10 @@ export const complete = (
       // A previous try of this commit was applied, but the store's reply was lost.
       if (value.attempt === version.attempt && value.status === next.status) return undefined
       if (!isHeldBy(lease, value) || deployment.value.value.latest !== version.id) return yield* new LeaseLost()
-      const updated = updateDeployment(deployment.value.value, now)
+      const ended = change(value, now)
+      const updated = updateDeployment(deployment.value.value, now, ended)
       yield* store.commit(partition, [
-        versions.replace(current.value, change(value, now)),
+        versions.replace(current.value, ended),
         deployments.replace(deployment.value, updated),
         yield* asSystem(recordOutcome(updated))
       ])

@@ -5,6 +5,7 @@ import { Effect, Option } from "effect"
 import type { Entry } from "../../store/Collection.ts"
 import { Store } from "../../store/Store.ts"
 import type { DeploymentConfigShape } from "../config/DeploymentConfig.ts"
+import { countHeldBytes } from "../model/countHeldBytes.ts"
 import { deployments, type Project, projectPartition, type Removal, removals } from "../model/deploymentRecords.ts"
 import { uncountName } from "../model/uncountName.ts"
 
@@ -25,5 +26,6 @@ export const finishRemoval = Effect.fnUntraced(function* (
   if (Option.isNone(recreated)) yield* target.remove?.(name) ?? Effect.void
   // Last, so that a release that cannot be removed does not block the other removals.
   yield* Effect.forEach(releases, (id) => target.discard?.(id) ?? Effect.void)
+  yield* countHeldBytes(name)
   yield* store.commit(projectPartition(project), [removals.remove(removal)])
 }, Effect.timeout(timeout))

@@ -3,6 +3,7 @@
  * the run stops when it loses the lease.
  */
 import { Cause, type DateTime, Effect, Exit, Fiber, Option, Stream } from "effect"
+import { Limits } from "../../runtime/Limits.ts"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import { withSafeSpan } from "../../runtime/withSafeSpan.ts"
 import type * as Partition from "../../store/Partition.ts"
@@ -11,6 +12,7 @@ import { Change, Store } from "../../store/Store.ts"
 import type { StoreError } from "../../store/StoreError.ts"
 import type { DeploymentConfigShape } from "../config/DeploymentConfig.ts"
 import { recordDeploymentEvent } from "../config/recordDeploymentEvent.ts"
+import { addHeldBytes, countHeldBytes } from "../model/countHeldBytes.ts"
 import type { DeploymentMessage } from "../model/Deployment.ts"
 import {
   artifactId,
@@ -23,7 +25,7 @@ import {
 } from "../model/deploymentRecords.ts"
 import { isReleaseInUse } from "../model/findDeployment.ts"
 import * as Transitions from "../model/versionTransitions.ts"
-import { type Release, StepFailed } from "../ports/DeploymentTarget.ts"
+import { type Release, StepFailed, type UnpackedSource } from "../ports/DeploymentTarget.ts"
 import * as Lease from "./Lease.ts"
 import { makeLogBuffer } from "./LogBuffer.ts"
 import type { QueuedRun } from "./RunQueue.ts"
@@ -50,8 +52,8 @@ const discard = ({ target }: DeploymentConfigShape, releaseId: string) =>
  * Removes the sources of superseded versions, and all but the latest 10 versions. Without a deployment, removes all
  * versions.
  */
-export const pruneVersions = Effect.fnUntraced(
-  function* ({ sources }: DeploymentConfigShape, partition: Partition.Partition, name: string) {
+const removeOldVersions = Effect.fnUntraced(
+  function* ({ sources }: Pick<DeploymentConfigShape, "sources">, partition: Partition.Partition, name: string) {
     const store = yield* Store
     // List the versions before reading the deployment: a version created in between is not in the list, and one created
     // later changes the deployment, so the commit conflicts.
@@ -73,6 +75,10 @@ export const pruneVersions = Effect.fnUntraced(
   // The upload and the run of a version both prune, and each may find what the other has removed.
   (prune) => retryOnConflict(prune)
 )
+
+/** Removes what superseded versions hold, and counts what the deployment still holds. */
+export const pruneVersions = (config: DeploymentConfigShape, partition: Partition.Partition, name: string) =>
+  Effect.andThen(removeOldVersions(config, partition, name), countHeldBytes(name))
 
 /**
  * Runs a target's step. Maps defects and interruptions inside the target to `StepFailed`. The step runs in its own
@@ -115,6 +121,8 @@ const runWithLease = Effect.fnUntraced(function* (
 ): Effect.fn.Return<RunOutcome, Lease.LeaseLost | StoreError, Store> {
   const { target, sources, productionBranch } = config
   const { version, partition } = lease
+  const store = yield* Store
+  const { deploymentBytesPerAccount: maxBytes } = yield* Limits
   const log = makeLogBuffer(version.buildResult.log)
   const withLog = (current: Version): Version => ({
     ...current,
@@ -186,9 +194,18 @@ const runWithLease = Effect.fnUntraced(function* (
       )
     })
 
+  /** Fails the step if the account holds too many bytes. After other errors, the end of the run counts again. */
+  const countUnpacked = ({ bytes, diskBytes = bytes }: UnpackedSource) =>
+    addHeldBytes(accountName, name, { added: diskBytes, max: maxBytes }).pipe(
+      Effect.provideService(Store, store),
+      Effect.catch((error) =>
+        error._tag === "LimitReached" ? Effect.fail(new StepFailed({ problem: error.message })) : Effect.void
+      )
+    )
+
   const steps = Effect.gen(function* () {
     const [unpack, build, check] = [target.unpack?.bind(target), target.build?.bind(target), target.check?.bind(target)]
-    yield* runStep("unpack", unpack && (() => unpack(release)))
+    yield* runStep("unpack", unpack && (() => Effect.tap(unpack(release), countUnpacked)))
     yield* runStep("build", build && (() => build(release)))
     yield* runStep("check", check && (() => Effect.as(check(release), {})))
     // `Lease.complete` records the outcome of this step together with the end of the run.
@@ -197,7 +214,13 @@ const runWithLease = Effect.fnUntraced(function* (
     const previous = yield* Lease.complete(
       lease,
       (current, now) => withLog(Transitions.succeed(current, now)),
-      (deployment, updatedOn) => ({ ...deployment, message: "", updatedOn, served: release.id }),
+      ({ servedBytes: _, ...deployment }, updatedOn, { releaseBytes }) => ({
+        ...deployment,
+        message: "",
+        updatedOn,
+        served: release.id,
+        ...(releaseBytes === undefined ? {} : { servedBytes: releaseBytes })
+      }),
       (deployment) => recordDeploymentEvent("deployment.succeeded", config, deployment)
     )
     if (previous?.served !== undefined) yield* discard(config, previous.served)

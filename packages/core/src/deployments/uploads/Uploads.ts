@@ -1,13 +1,15 @@
 /**
  * Receives sources: issues signed single-use upload URLs, and turns a completed upload into a version to deploy.
  */
-import { Context, DateTime, Effect, Layer, Option, Schema, Stream } from "effect"
+import { Clock, Context, DateTime, Effect, Layer, Option, Schema, Stream } from "effect"
+import { deploymentBytes } from "../../accounts/accountBytes.ts"
 import { implementOperations } from "../../api/implementOperations.ts"
 import type { Operations } from "../../api/Operations.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
 import { SecureRandom } from "../../crypto/SecureRandom.ts"
 import type { PayloadTooLarge, RequestTimeout } from "../../errors/requestErrors.ts"
 import { CurrentActor } from "../../outbox/CurrentActor.ts"
+import { BoundedMap } from "../../runtime/BoundedMap.ts"
 import { LimitReached } from "../../runtime/LimitReached.ts"
 import { Limits } from "../../runtime/Limits.ts"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
@@ -21,6 +23,7 @@ import { isOutcomeUnknown, StoreConflict, type StoreError } from "../../store/St
 import { DeploymentConfig, type DeploymentConfigShape, requireConfig } from "../config/DeploymentConfig.ts"
 import { recordDeploymentEvent } from "../config/recordDeploymentEvent.ts"
 import { DeploymentsApi, type DeploymentsMethods } from "../DeploymentsApi.ts"
+import { addHeldBytes, bytesLimitReached, countHeldBytes, recountHeldBytes } from "../model/countHeldBytes.ts"
 import {
   AlreadyUploaded,
   type DeploymentsNotConfigured,
@@ -45,6 +48,9 @@ import { guardUpload, parseContentDigest } from "./guardUpload.ts"
 import { invalidDigest, sourceTooLarge } from "./uploadErrors.ts"
 import { makeUploadLeases, type UploadLease } from "./uploadLease.ts"
 
+/** In milliseconds. */
+const minRecountInterval = 60 * 1000
+
 /** How long an upload URL is valid. */
 const urlTtl = { hours: 1 }
 
@@ -63,6 +69,7 @@ const make = Effect.gen(function* () {
   const secretBox = yield* SecretBox
   const scheduler = yield* DeploymentScheduler
   const limits = yield* Limits
+  const maxBytes = limits.deploymentBytesPerAccount
   const leases = yield* makeUploadLeases
   const getConfig = requireConfig(yield* DeploymentConfig)
   const withStore = Effect.provideService(Store, store)
@@ -148,6 +155,27 @@ const make = Effect.gen(function* () {
     )
   })
 
+  /** When this process counted the bytes of an account again, in milliseconds. */
+  const recountedAt = new BoundedMap<string, number>(10_000)
+
+  /**
+   * Checks that a source fits into the account. Before it refuses one, it counts the account again, at most once a minute:
+   * a process that died may have left a number that is too high.
+   */
+  const checkRoom = (accountName: string, bytes: number) =>
+    Effect.gen(function* () {
+      const { partition, counter } = deploymentBytes(accountName)
+      const isFull = Effect.map(store.counters(partition, [counter]), ([held = 0]) => held + bytes > maxBytes)
+      if (!(yield* isFull)) return
+      const now = yield* Clock.currentTimeMillis
+      if (now - (recountedAt.get(accountName) ?? Number.NEGATIVE_INFINITY) >= minRecountInterval) {
+        recountedAt.set(accountName, now)
+        yield* recountHeldBytes(accountName)
+        if (!(yield* isFull)) return
+      }
+      return yield* bytesLimitReached(maxBytes)
+    })
+
   return Uploads.of({
     ...implementOperations(DeploymentsApi, store, {
       createSource: Effect.fnUntraced(function* ({ payload: branch }) {
@@ -182,6 +210,7 @@ const make = Effect.gen(function* () {
         if (contentDigest !== undefined && parseContentDigest(contentDigest).length === 0) {
           return yield* invalidDigest("must contain sha-256=:…: or sha-512=:…: with a base64 digest")
         }
+        yield* checkRoom(upload.accountName, contentLength ?? 1)
         const startedOn = yield* DateTime.now
         // Part of the source's key, since the source store accepts each key once and a failed upload may be repeated.
         const nonce = Buffer.from((yield* SecureRandom).bytes(8)).toString("hex")
@@ -194,11 +223,16 @@ const make = Effect.gen(function* () {
             const createVersion = Effect.gen(function* () {
               yield* markProjectActive(upload)
               yield* leases.renew(lease)
+              yield* addHeldBytes(upload.accountName, lease.name, { added: getResult().bytes, max: maxBytes })
               yield* acceptUpload(config, lease, key, getResult(), startedOn)
             })
             // Uninterruptible: the source is stored, so a client that disconnects must not interrupt the commits below.
             yield* createVersion.pipe(
-              Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(sources.remove(key)))),
+              Effect.tapError((error) =>
+                isOutcomeUnknown(error)
+                  ? Effect.void
+                  : Effect.ignore(Effect.andThen(sources.remove(key), countHeldBytes(lease.name)))
+              ),
               Effect.andThen(leases.finish(lease)),
               Effect.andThen(scheduler.schedule(upload, upload.id)),
               Effect.uninterruptible
