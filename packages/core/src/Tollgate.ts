@@ -48,6 +48,7 @@ import { settleWithin } from "./runtime/settleWithin.ts"
 import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
 import { TrustedClock } from "./runtime/TrustedClock.ts"
 import { skipChecks } from "./schema/skipChecks.ts"
+import { countedStoreLayer } from "./storage/countedStore.ts"
 import { Store } from "./store/Store.ts"
 import type { StoreError } from "./store/StoreError.ts"
 import { type ServiceOptions, serviceOptions, type TollgateOptions, tollgateOptions } from "./TollgateOptions.ts"
@@ -115,6 +116,7 @@ const makeServices = ({
   ...options
 }: typeof serviceOptions.Type): Layer.Layer<Services | SecretBox, ConfigurationError | StoreError, Store> => {
   const { deployments, publicUrl, sitesUrl } = options
+  const limits = resolveLimits(options.limits)
   const secretBox = SecretBox.layer({
     secrets: redactSecrets(secret),
     keyStorage: options.keyStorage,
@@ -154,7 +156,7 @@ const makeServices = ({
       Layer.mergeAll(
         secretBox,
         Layer.succeed(DeploymentConfig, makeDeploymentConfig({ deployments, publicUrl, sitesUrl })),
-        Layer.succeed(Limits, resolveLimits(options.limits)),
+        Layer.succeed(Limits, limits),
         Layer.succeed(EventRetention, resolveEventRetention(options.events)),
         Layer.succeed(EventHooks, makeHooks(options)),
         Layer.succeed(WebhookConfig, resolveWebhookOptions(options.webhooks))
@@ -162,6 +164,7 @@ const makeServices = ({
     ),
     Layer.provide(outboxStoreLayer),
     Layer.provide(RelaySignals.layer),
+    Layer.provide(Layer.provide(countedStoreLayer, Layer.succeed(Limits, limits))),
     Layer.provide(measuredStoreLayer),
     Layer.provideMerge(telemetryLayer)
   )

@@ -1,7 +1,7 @@
 /**
  * The types of handles, methods and JSON, which a Tollgate in process and a client have in common.
  */
-export type { AccountsMethods } from "./accounts/AccountsApi.ts"
+export type { AccountDetailsJson, AccountsMethods } from "./accounts/AccountsApi.ts"
 export type { AccessMethods } from "./api/AccessApi.ts"
 export type {
   CallOptions,

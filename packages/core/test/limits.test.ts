@@ -50,6 +50,30 @@ describe("metersPerMeteringBucket", () => {
   })
 })
 
+describe("plansPerMeteringBucket and subscriptionsPerMeteringBucket", () => {
+  it("count what a metering bucket has", async () => {
+    const gate = await open({ plansPerMeteringBucket: 2, subscriptionsPerMeteringBucket: 1 })
+    const { plans, subscriptions } = await gate.account("acme").meteringBuckets.ensure("default")
+    const findLimit = (change: Promise<unknown>) =>
+      change.then(
+        () => undefined,
+        (error: unknown) => (error instanceof LimitReached ? error.limit : error)
+      )
+    const create = (planExternalId: string) => plans.create({ planExternalId, meters: { requests: { max: 1 } } })
+    const free = await create("free")
+    await create("pro")
+    assert.strictEqual(await findLimit(create("more")), "plansPerMeteringBucket")
+    await plans.remove(free.id)
+    await create("more")
+    const subscribe = (customerKey: string) => subscriptions.create({ customerKey, planExternalIds: ["pro"] })
+    const { id } = await subscribe("alice")
+    assert.strictEqual(await findLimit(subscribe("bob")), "subscriptionsPerMeteringBucket")
+    await subscriptions.remove(id)
+    await subscribe("bob")
+    await gate.close()
+  })
+})
+
 describe("LimitReached", () => {
   it("names the limit, its value and the remedy in its message", () => {
     const { message } = new LimitReached({ limit: "projectsPerAccount", max: 1_000 })

@@ -6,18 +6,23 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
+import { Limits } from "../runtime/Limits.ts"
 import type { AccountName } from "../schema/Names.ts"
 import { toPage } from "../schema/Page.ts"
 import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreUnavailable } from "../store/StoreError.ts"
 import { AccountsApi, type AccountsMethods } from "./AccountsApi.ts"
+import { deploymentBytes } from "./accountBytes.ts"
 import { accountRecords } from "./accountRecords.ts"
+import { RecordBytes } from "./RecordBytes.ts"
 
 const directory = Partition.accountsDirectory
 
 const make = Effect.gen(function* () {
   const store = yield* Store
+  const recordBytes = yield* RecordBytes
+  const limits = yield* Limits
   const listedAccounts = new BoundedMap<string, true>(10_000)
 
   const insert = Effect.fnUntraced(function* (name: AccountName) {
@@ -40,6 +45,16 @@ const make = Effect.gen(function* () {
           page,
           entries.map(({ value }) => value)
         )
+      }),
+
+      get: Effect.fnUntraced(function* ({ params: { accountName: name } }) {
+        const { partition, counter } = deploymentBytes(name)
+        const [deployments = 0] = yield* store.counters(partition, [counter])
+        return {
+          name,
+          recordBytes: { used: yield* recordBytes.read(name), max: limits.recordBytesPerAccount },
+          deploymentBytes: { used: deployments, max: limits.deploymentBytesPerAccount }
+        }
       })
     }),
     ensureListed: (name) => (listedAccounts.has(name) ? Effect.void : insert(name))
@@ -47,7 +62,7 @@ const make = Effect.gen(function* () {
 })
 
 /**
- * The operation on accounts, `list`, which takes one `OperationRequest`, and `ensureListed`, which adds an account to
+ * The operations on accounts, `list` and `get`, which take one `OperationRequest`, and `ensureListed`, which adds an account to
  * the list.
  */
 export class Accounts extends Context.Service<

@@ -1,9 +1,10 @@
 /**
- * Declares the list of accounts. `Accounts.ts` implements it.
+ * Declares the operations on accounts. `Accounts.ts` implements it.
  */
+import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
-import type { PageOptions, PagePromise } from "../api/Methods.ts"
+import type { CallOptions, PageOptions, PagePromise } from "../api/Methods.ts"
 import { Owner } from "../api/Owner.ts"
 import { parameters } from "../api/parameters.ts"
 import { page } from "../api/query.ts"
@@ -14,6 +15,19 @@ import { Page } from "../schema/Page.ts"
 
 export const Account = ListedItem(AccountName, "Account")
 export type Account = typeof Account.Type
+
+const Bytes = Schema.Struct({ used: Schema.Int, max: Schema.Int }).annotate({ identifier: "AccountBytes" })
+
+/** The identifier is the public name in the OpenAPI description. */
+export const AccountDetails = Schema.Struct({
+  name: AccountName,
+  /** Consumers, keys, plans, subscriptions, webhooks, deliveries, deployments and recorded responses. */
+  recordBytes: Bytes,
+  /** Sources and releases. */
+  deploymentBytes: Bytes
+}).annotate({ identifier: "AccountDetails" })
+/** How many bytes an account has and may have. */
+export type AccountDetailsJson = typeof AccountDetails.Encoded
 
 export class AccountsApi extends HttpApiGroup.make("accounts")
   .add(
@@ -26,7 +40,20 @@ export class AccountsApi extends HttpApiGroup.make("accounts")
           "403. An account exists from the first resource that is created in it, and stays in the list when " +
           "all its resources are deleted."
       )
-      .annotate(Owner, "all-accounts")
+      .annotate(Owner, "all-accounts"),
+    HttpApiEndpoint.get("get", "/accounts/:accountName", {
+      params: { accountName: AccountName },
+      success: AccountDetails
+    })
+      .annotate(OpenApi.Summary, "Get an account")
+      .annotate(
+        OpenApi.Description,
+        "Returns how many bytes the account has, and how many it may have: `recordBytes` of consumers, keys, plans, " +
+          "subscriptions, webhooks, deliveries, deployments and recorded responses, `deploymentBytes` of sources and releases. At " +
+          "its maximum, a request that adds to it gets 409 `limit-reached`. What other processes have written counts " +
+          "after a second. An account that has nothing yet has 0 bytes."
+      )
+      .annotate(Owner, "account")
   )
   .prefix("/v1")
   .middleware(Authenticated)
@@ -44,4 +71,14 @@ export interface AccountsMethods {
    * to one of its key buckets, metering buckets or projects, and stays in the list when all of them are removed.
    */
   list(options?: PageOptions): PagePromise<ListedItemJson>
+  /**
+   * Returns how many bytes an account has and may have: of records, and of sources and releases.
+   *
+   * @example
+   * ```ts
+   * const { recordBytes } = await gate.accounts.get("acme")
+   * console.log(`${recordBytes.used} of ${recordBytes.max} bytes`)
+   * ```
+   */
+  get(accountName: string, options?: CallOptions): Promise<AccountDetailsJson>
 }

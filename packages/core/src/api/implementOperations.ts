@@ -1,9 +1,11 @@
 /**
  * What all operations of a service have in common: the store, a span, and the idempotency of the request.
  */
-import { Effect } from "effect"
-import type { HttpApiGroup } from "effect/http-api"
+import { Effect, Schema } from "effect"
+import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { LimitReached } from "../runtime/LimitReached.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
+import { AllowedShare } from "../store/growth.ts"
 import { CurrentIdempotency, makeInProcessIdempotency } from "../store/Idempotency.ts"
 import { Store, type StoreOperations } from "../store/Store.ts"
 import type { Operation, Operations } from "./Operations.ts"
@@ -43,6 +45,16 @@ export const withInProcessIdempotency = <A, E, R>(
   )
 }
 
+/**
+ * Updates may use a reserve of a tenth, so that a key can be disabled, or a subscription canceled, in an account that is
+ * full. What only removes is never refused.
+ */
+const getAllowedShare = ({ method, error }: HttpApiEndpoint.Top): number => {
+  const limitReached = new LimitReached({ limit: "recordBytesPerAccount", max: 0 })
+  if (![...error].some((declared) => Schema.is(declared)(limitReached))) return Number.POSITIVE_INFINITY
+  return method === "PATCH" ? 1.1 : 1
+}
+
 /** Completes the implementation of some or all operations of a group. */
 export const implementOperations = <Group extends HttpApiGroup.Constraint, Ids extends keyof Group["endpoints"]>(
   group: Group,
@@ -53,9 +65,11 @@ export const implementOperations = <Group extends HttpApiGroup.Constraint, Ids e
     Object.entries(implementations).map(([name, implementation]) => {
       const id = `${group.identifier}.${name}`
       const implement = implementation as (request: UntypedRequest) => Effect.Effect<unknown, unknown, Store>
+      const allowedShare = getAllowedShare(group.endpoints[name] as HttpApiEndpoint.Top)
       const operation = (request: UntypedRequest) =>
         withInProcessIdempotency(id, request, implement(request)).pipe(
           Effect.provideService(Store, store),
+          Effect.provideService(AllowedShare, allowedShare),
           withSafeSpan(`tollgate.${id}`)
         )
       return [name, operation]

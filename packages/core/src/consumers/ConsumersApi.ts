@@ -130,7 +130,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
       headers: ifMatchHeader,
       payload: ConsumerUpdate,
       success: withVersion(Consumer),
-      error: [ConsumerNotFound, KeyNotRetained, VersionMismatch, ...bodyErrors]
+      error: [ConsumerNotFound, KeyNotRetained, LimitReached, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a consumer")
@@ -165,7 +165,7 @@ export class ConsumersApi extends HttpApiGroup.make("consumers")
         HttpApiSchema.WithHeaders(HttpApiSchema.NoContent, { location: Schema.String }),
         HttpApiSchema.WithHeaders(ApiKey, { location: Schema.String })
       ],
-      error: [ConsumerNotFound, KeyLimitReached, ...idempotencyErrors, ...bodyErrors]
+      error: [ConsumerNotFound, KeyLimitReached, LimitReached, ...idempotencyErrors, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Roll a consumer's keys")

@@ -13,8 +13,8 @@ import type { StoreUnavailable } from "../store/StoreError.ts"
 const millisPerMinute = 60_000
 /** Uses become visible within 15 seconds: this delay, and the time of the commits. */
 const flushDelay = "10 seconds"
-/** How long the last flush may delay closing. */
-const closeTimeout = "5 seconds"
+/** How long the last flush may delay closing. With that of `countedStore.ts`, 5 seconds. */
+const closeTimeout = "4 seconds"
 const maxBatch = 200
 /** Limits the memory while the store cannot be reached. Beyond it, uses of further keys are not noted. */
 const maxPending = 100_000

@@ -33,6 +33,7 @@ import {
 } from "../records/ApiKey.ts"
 import { ConsumerNotFound } from "../records/ConsumerError.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
+import { LimitReached } from "../runtime/LimitReached.ts"
 import { Page } from "../schema/Page.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"
 import { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "./KeyError.ts"
@@ -57,7 +58,14 @@ const Import = Schema.Struct({
   keys: Schema.Array(ApiKeyImport).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(maxKeysPerRequest)))
 }).annotate({ identifier: "ApiKeysImport" })
 
-const createErrors = [ConsumerNotFound, KeyValueTaken, KeyLimitReached, ...idempotencyErrors, ...bodyErrors] as const
+const createErrors = [
+  ConsumerNotFound,
+  KeyValueTaken,
+  KeyLimitReached,
+  LimitReached,
+  ...idempotencyErrors,
+  ...bodyErrors
+] as const
 
 export class KeysApi extends HttpApiGroup.make("keys")
   .add(
@@ -137,7 +145,15 @@ export class KeysApi extends HttpApiGroup.make("keys")
       headers: ifMatchHeader,
       payload: ApiKeyUpdate,
       success: withVersion(ApiKey),
-      error: [ConsumerNotFound, KeyNotFound, KeyValueTaken, KeyLimitReached, VersionMismatch, ...bodyErrors]
+      error: [
+        ConsumerNotFound,
+        KeyNotFound,
+        KeyValueTaken,
+        KeyLimitReached,
+        LimitReached,
+        VersionMismatch,
+        ...bodyErrors
+      ]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a key")

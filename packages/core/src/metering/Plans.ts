@@ -6,6 +6,7 @@ import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
+import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
 import { omitNulls } from "../runtime/omitNulls.ts"
 import { toPage } from "../schema/Page.ts"
@@ -32,7 +33,7 @@ const omitEmptyRateLimits = <P extends { readonly rateLimits?: RateLimits }>(pla
 }
 
 const make = Effect.gen(function* () {
-  const { metersPerMeteringBucket } = yield* Limits
+  const { metersPerMeteringBucket, plansPerMeteringBucket } = yield* Limits
   const store = yield* Store
   const secretBox = yield* SecretBox
   const idempotentCreate = makeIdempotentCommits(store, secretBox, Plan)
@@ -57,15 +58,14 @@ const make = Effect.gen(function* () {
     version: planRecords.getVersion(commitResult, value.id)
   })
 
-  const mapUniqueKeyConflict = <A, E, R>(
-    planExternalId: string | undefined,
-    effect: Effect.Effect<A, E | StoreConflict, R>
-  ) =>
-    Effect.mapError(effect, (error) =>
-      error instanceof StoreConflict && error.reason === "unique-key"
-        ? new PlanExternalIdTaken({ planExternalId: planExternalId ?? "" })
+  const mapConflict = <A, E, R>(planExternalId: string | undefined, effect: Effect.Effect<A, E | StoreConflict, R>) =>
+    Effect.mapError(effect, (error) => {
+      if (!(error instanceof StoreConflict)) return error
+      if (error.reason === "unique-key") return new PlanExternalIdTaken({ planExternalId: planExternalId ?? "" })
+      return error.reason === "too-many-records"
+        ? new LimitReached({ limit: "plansPerMeteringBucket", max: plansPerMeteringBucket })
         : error
-    )
+    })
 
   return implementOperations(PlansApi, store, {
     list: Effect.fnUntraced(function* ({ params: { bucketId }, query }) {
@@ -98,12 +98,13 @@ const make = Effect.gen(function* () {
           meteringBucketRecords.assertUnchanged(bucketEntry),
           ...(yield* registerMeters(partition, Object.keys(stored.meters), metersPerMeteringBucket)),
           planRecords.insert(stored),
+          planRecords.assertAtMost(undefined, plansPerMeteringBucket - 1),
           yield* recordPlanEvent("plan.created", bucketEntry.value, plan)
         ]
         const commitResult = yield* idempotentCreate.commit(partition, changes, idempotency, plan)
         return toCommittedEntry(commitResult.previousResult ?? plan, commitResult)
       })
-      const createPlan = mapUniqueKeyConflict(input.planExternalId, retryOnConflict(attempt))
+      const createPlan = mapConflict(input.planExternalId, retryOnConflict(attempt))
       return yield* idempotentCreate.replayIfFailed(
         Partition.forMeteringBucket(bucketId),
         idempotency,
@@ -134,7 +135,7 @@ const make = Effect.gen(function* () {
         ])
         return toCommittedEntry(plan, commitResult)
       })
-      return yield* mapUniqueKeyConflict(patch.planExternalId, retryOnConflict(attempt))
+      return yield* mapConflict(patch.planExternalId, retryOnConflict(attempt))
     }),
 
     remove: Effect.fnUntraced(function* ({ params: { bucketId, planId }, headers: { ifMatch } = {} }) {

@@ -7,6 +7,8 @@ import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { asSystem } from "../outbox/CurrentActor.ts"
+import { LimitReached } from "../runtime/LimitReached.ts"
+import { Limits } from "../runtime/Limits.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { toPage } from "../schema/Page.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
@@ -63,6 +65,7 @@ const trialInterval = "20 seconds"
 
 const make = Effect.gen(function* () {
   const store = yield* Store
+  const { subscriptionsPerMeteringBucket } = yield* Limits
   const secretBox = yield* SecretBox
   const trustedClock = yield* TrustedClock
   const idempotentCreate = makeIdempotentCommits(store, secretBox, Subscription)
@@ -135,15 +138,14 @@ const make = Effect.gen(function* () {
     version: subscriptionRecords.getVersion(commitResult, value.id)
   })
 
-  const mapUniqueKeyConflict = <A, E, R>(
-    subscriptionExternalId: string,
-    effect: Effect.Effect<A, E | StoreConflict, R>
-  ) =>
-    Effect.mapError(effect, (error) =>
-      error instanceof StoreConflict && error.reason === "unique-key"
-        ? new SubscriptionExternalIdTaken({ subscriptionExternalId })
+  const mapConflict = <A, E, R>(subscriptionExternalId: string, effect: Effect.Effect<A, E | StoreConflict, R>) =>
+    Effect.mapError(effect, (error) => {
+      if (!(error instanceof StoreConflict)) return error
+      if (error.reason === "unique-key") return new SubscriptionExternalIdTaken({ subscriptionExternalId })
+      return error.reason === "too-many-records"
+        ? new LimitReached({ limit: "subscriptionsPerMeteringBucket", max: subscriptionsPerMeteringBucket })
         : error
-    )
+    })
 
   return implementOperations(SubscriptionsApi, store, {
     list: Effect.fnUntraced(function* ({ params: { bucketId }, query: { limit, offset, after, ...filter } }) {
@@ -200,6 +202,7 @@ const make = Effect.gen(function* () {
             ...plans.map(planRecords.assertUnchanged),
             bumpCustomerVersion(yield* readCustomerVersion(bucketId, stored.customerKey)),
             subscriptionRecords.insert(stored),
+            subscriptionRecords.assertAtMost(undefined, subscriptionsPerMeteringBucket - 1),
             yield* recordSubscriptionEvent("subscription.created", bucketEntry.value, subscription)
           ],
           idempotency,
@@ -207,7 +210,7 @@ const make = Effect.gen(function* () {
         )
         return toCommittedEntry(commitResult.previousResult ?? subscription, commitResult)
       })
-      const createSubscription = mapUniqueKeyConflict(input.subscriptionExternalId, retryOnConflict(attempt))
+      const createSubscription = mapConflict(input.subscriptionExternalId, retryOnConflict(attempt))
       return yield* idempotentCreate.replayIfFailed(
         Partition.forMeteringBucket(bucketId),
         idempotency,

@@ -22,6 +22,7 @@ import { rejectUnknown } from "../api/rejectUnknown.ts"
 import { withRateLimits } from "../api/withRateLimits.ts"
 import { withVersion } from "../api/withVersion.ts"
 import { RateLimited } from "../rateLimits/RateLimitError.ts"
+import { LimitReached } from "../runtime/LimitReached.ts"
 import { Page } from "../schema/Page.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"
 import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
@@ -70,7 +71,14 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       headers: idempotencyKeyHeader,
       payload: SubscriptionCreate,
       success: withVersion(Subscription),
-      error: [MeteringBucketNotFound, UnknownPlan, SubscriptionExternalIdTaken, ...idempotencyErrors, ...bodyErrors]
+      error: [
+        MeteringBucketNotFound,
+        UnknownPlan,
+        SubscriptionExternalIdTaken,
+        LimitReached,
+        ...idempotencyErrors,
+        ...bodyErrors
+      ]
     })
       .annotate(OpenApi.Summary, "Create a subscription")
       .annotate(
@@ -98,7 +106,7 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       headers: ifMatchHeader,
       payload: SubscriptionUpdate,
       success: withVersion(Subscription),
-      error: [MeteringBucketNotFound, SubscriptionNotFound, UnknownPlan, VersionMismatch, ...bodyErrors]
+      error: [MeteringBucketNotFound, SubscriptionNotFound, UnknownPlan, LimitReached, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a subscription")

@@ -10,6 +10,7 @@ const key = "all"
 
 export const meterRecords = Collection.make({
   name: "meters",
+  countsBytes: false,
   format: 1,
   schema: Schema.Struct({ names: Schema.Array(Schema.String) }),
   key: () => key

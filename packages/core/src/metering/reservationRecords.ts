@@ -26,6 +26,7 @@ export const maxOpenReservations = 1_000
 
 export const reservationRecords = Collection.make({
   name: "reservation",
+  countsBytes: false,
   format: 1,
   schema: StoredReservation,
   key: ({ id }) => id,

@@ -15,6 +15,7 @@ export const bySubscription = (subscriptionId: string): string => `subscription:
 
 export const ledgerRecords = Collection.make({
   name: "usage",
+  countsBytes: false,
   format: 1,
   schema: UsageLedger,
   key: ({ subscriptionId }) => subscriptionId
@@ -33,6 +34,7 @@ const getMonthKey = (subscriptionId: string, month: string): string => `${subscr
 /** The rolled-up days of a subscription, one record per month. */
 export const monthRecords = Collection.make({
   name: "usage-month",
+  countsBytes: false,
   format: 1,
   schema: UsageMonth,
   key: ({ subscriptionId, month }) => getMonthKey(subscriptionId, month),
@@ -42,6 +44,7 @@ export const monthRecords = Collection.make({
 /** The usage in closed periods, by meter and start in epoch milliseconds. */
 export const periodRecords = Collection.make({
   name: "usage-periods",
+  countsBytes: false,
   format: 1,
   schema: Schema.Struct({ subscriptionId: Schema.String, periods: Schema.Record(Schema.String, AmountByName) }),
   key: ({ subscriptionId }) => subscriptionId

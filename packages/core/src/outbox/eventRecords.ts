@@ -11,6 +11,7 @@ export const bySubject = (id: string): string => `subject:${id}`
 
 export const eventRecords = Collection.make({
   name: "event",
+  countsBytes: false,
   format: 1,
   schema: StoredEvent,
   encode: encodeStoredEvent,

@@ -7,6 +7,7 @@ import { encodeStoredEvent, StoredEvent } from "./StoredEvent.ts"
 
 export const outboxRecords = Collection.make({
   name: "outbox",
+  countsBytes: false,
   format: 1,
   schema: StoredEvent,
   encode: encodeStoredEvent,

@@ -17,6 +17,8 @@ const limitMessages: Readonly<Record<LimitName, LimitMessage>> = {
     items: "names of meters in all plans that it ever had",
     remedy: "Use an existing name"
   },
+  plansPerMeteringBucket: { owner: "A metering bucket", items: "plans", remedy: "Remove one first" },
+  subscriptionsPerMeteringBucket: { owner: "A metering bucket", items: "subscriptions", remedy: "Remove one first" },
   projectsPerAccount: { owner: "An account", items: "projects", remedy: "Remove one first" },
   deploymentsPerAccount: { owner: "An account", items: "deployments", remedy: "Remove one first" },
   webhooksPerAccount: { owner: "An account", items: "webhooks", remedy: "Remove one first" },
@@ -29,6 +31,11 @@ const limitMessages: Readonly<Record<LimitName, LimitMessage>> = {
     owner: "An account",
     items: "uploads at a time",
     remedy: "Wait for one to finish"
+  },
+  recordBytesPerAccount: {
+    owner: "An account",
+    items: "bytes of records and recorded responses",
+    remedy: "Remove records first, or wait two days for responses to be forgotten,"
   },
   deploymentBytesPerAccount: {
     owner: "An account",

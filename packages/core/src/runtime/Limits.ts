@@ -12,6 +12,8 @@ export interface LimitsShape {
   readonly meteringBucketsPerAccount: number
   /** Names of meters in all plans that a metering bucket ever had. */
   readonly metersPerMeteringBucket: number
+  readonly plansPerMeteringBucket: number
+  readonly subscriptionsPerMeteringBucket: number
   /** Projects that have at least one deployment. */
   readonly projectsPerAccount: number
   readonly deploymentsPerAccount: number
@@ -20,6 +22,8 @@ export interface LimitsShape {
   readonly openUploadsPerAccount: number
   /** Concurrent uploads; multiplied by `sourceLimit`, it bounds the disk space of unfinished uploads. */
   readonly concurrentUploadsPerAccount: number
+  /** Bytes of consumers, keys, plans, subscriptions, webhooks and their deliveries, deployments, and recorded responses. */
+  readonly recordBytesPerAccount: number
   /** Bytes of sources and releases. */
   readonly deploymentBytesPerAccount: number
 }
@@ -32,11 +36,14 @@ const defaultLimits: LimitsShape = {
   keyBucketsPerAccount: 10_000,
   meteringBucketsPerAccount: 10_000,
   metersPerMeteringBucket: 1_000,
+  plansPerMeteringBucket: 1_000,
+  subscriptionsPerMeteringBucket: 1_000_000,
   projectsPerAccount: 1_000,
   deploymentsPerAccount: 1_000,
   webhooksPerAccount: 20,
   openUploadsPerAccount: 100,
   concurrentUploadsPerAccount: 32,
+  recordBytesPerAccount: 2 * 1024 ** 3,
   deploymentBytesPerAccount: 10 * 1024 ** 3
 }
 

@@ -25,6 +25,7 @@ import { deepFreeze } from "../runtime/deepFreeze.ts"
 import { forEachInPieces } from "../runtime/turns.ts"
 import { skipChecks } from "../schema/skipChecks.ts"
 import { copyUnknownFields } from "./copyUnknownFields.ts"
+import { withGrowth } from "./growth.ts"
 import type { Partition } from "./Partition.ts"
 import { retryOnConflict } from "./retryOnConflict.ts"
 import { Change, type CommitResult, Store, type StoreRecord } from "./Store.ts"
@@ -71,6 +72,11 @@ export interface CollectionOptions<A, I> {
   readonly uniqueKeys?: (value: A) => ReadonlyArray<string>
   /** The full key of the parent record, for example `parents.recordKey(name)`. */
   readonly parent?: (value: A) => string
+  /**
+   * Whether the records count towards the bytes of their account. Default: `true`. Not those of events, which removals write
+   * too, and those that decisions write: they are never refused, and have other bounds.
+   */
+  readonly countsBytes?: boolean
 }
 
 type CollectionReadError = StoreUnavailable | RecordUnreadable
@@ -147,7 +153,7 @@ const maxCachedTotal = 1_000_000
 const maxCachedBody = 4_096
 
 export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> => {
-  const { name, format, chooseFormat = () => format, key, indexTerms, uniqueKeys, parent } = options
+  const { name, format, chooseFormat = () => format, key, indexTerms, uniqueKeys, parent, countsBytes = true } = options
   const json = Schema.fromJsonString(options.schema)
   const encode = options.encode ?? Schema.encodeSync(options.schema, skipChecks)
   const encodeBody = (value: A): string => JSON.stringify(encode(value))
@@ -180,15 +186,30 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     return `${keptFormat} ${copyUnknownFields(body, previousDecoded, previousStored)}`
   }
 
-  const put = (value: A, expect: number, previous?: A): Change =>
-    Change.Put({
+  /** The size of a stored value. */
+  const measureStored = (value: A): number => {
+    const body = typeof value === "object" && value !== null ? bodies.get(value) : undefined
+    return Buffer.byteLength(body ?? `${chooseFormat(value)} ${encodeBody(value)}`)
+  }
+
+  const put = (value: A, expect: number, previous?: A): Change => {
+    const body = toBody(value, previous)
+    const change = Change.Put({
       key: recordKey(key(value)),
       expect,
-      body: toBody(value, previous),
+      body,
       indexTerms: [indexTerm(), ...(indexTerms?.(value) ?? []).map(indexTerm)],
       uniqueKeys: (uniqueKeys?.(value) ?? []).map(uniqueKey),
       ...(parent === undefined ? {} : { parent: parent(value) })
     })
+    if (!countsBytes) return change
+    return withGrowth(change, Buffer.byteLength(body) - (previous === undefined ? 0 : measureStored(previous)))
+  }
+
+  const remove = (entry: Entry<A>): Change => {
+    const change = Change.Delete({ key: recordKey(key(entry.value)), expect: entry.version })
+    return countsBytes ? withGrowth(change, -measureStored(entry.value)) : change
+  }
 
   const unreadable = (record: StoreRecord, problem: string) => new RecordUnreadable({ key: record.key, problem })
 
@@ -274,7 +295,7 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
     uniqueKey,
     insert: (value) => put(value, 0),
     replace: (entry, value) => put(value, entry.version, entry.value),
-    remove: (entry) => Change.Delete({ key: recordKey(key(entry.value)), expect: entry.version }),
+    remove,
     assertUnchanged: (entry) => Change.Check({ key: recordKey(key(entry.value)), expect: entry.version }),
     assertAtMost: (term, count) => Change.AtMost({ term: indexTerm(term), atMost: count }),
     get,

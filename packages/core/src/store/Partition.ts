@@ -55,6 +55,17 @@ export const getEventsAccount = (partition: Partition): string | undefined => {
   return kind === "events" && accountName !== undefined ? decodeURIComponent(accountName) : undefined
 }
 
+/** The byte counters of one account. */
+export const forAccount = (accountName: string): Partition => makePartition("accounts", accountName)
+
+/** Whose records a partition holds: those of an account, or of a metering bucket, which knows its account. */
+export const getOwner = (partition: Partition): { accountName: string } | { bucketId: string } | undefined => {
+  const [kind = "", name] = partition.split("/")
+  if (name === undefined) return undefined
+  if (kind === "metering") return { bucketId: decodeURIComponent(name) }
+  return ["keys", "deployments", "events"].includes(kind) ? { accountName: decodeURIComponent(name) } : undefined
+}
+
 /** The codes of links to the console that were used. */
 export const consoleCodes: Partition = makePartition("console")
 

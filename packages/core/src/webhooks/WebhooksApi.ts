@@ -84,7 +84,7 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
       headers: ifMatchHeader,
       payload: WebhookUpdate,
       success: withVersion(Webhook),
-      error: [WebhookNotFound, InvalidWebhookUrl, VersionMismatch, ...bodyErrors]
+      error: [WebhookNotFound, InvalidWebhookUrl, LimitReached, VersionMismatch, ...bodyErrors]
     })
       .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a webhook")

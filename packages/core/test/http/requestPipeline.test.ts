@@ -343,7 +343,7 @@ describe("paths", () => {
   })
 
   it("are 404 if unknown, and 405 with Allow for other methods", async () => {
-    for (const path of ["/", "/v1", "/v2/metering", `${consumers}/alice/unknown`, "/v1/accounts/acme"]) {
+    for (const path of ["/", "/v1", "/v2/metering", `${consumers}/alice/unknown`, "/v1/accounts/acme/unknown"]) {
       expect(await call("GET", path)).toMatchObject({ status: 404, body: { type: "urn:tollgate:problem:not-found" } })
     }
     const wrong = await call("PUT", consumers)
@@ -510,6 +510,7 @@ describe("the OpenAPI description", () => {
     expect(methodsByPath).toEqual({
       "/v1/me": ["get"],
       "/v1/accounts": ["get"],
+      "/v1/accounts/{accountName}": ["get"],
       "/v1/accounts/{accountName}/events": ["get"],
       "/v1/accounts/{accountName}/key-buckets": ["get"],
       "/consumers": ["get", "post"],

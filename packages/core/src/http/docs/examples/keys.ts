@@ -34,7 +34,14 @@ export const access: AllExamples["access"] = {
 }
 
 export const accounts: AllExamples["accounts"] = {
-  list: { response: pageOf({ name: "acme", createdOn: created }) }
+  list: { response: pageOf({ name: "acme", createdOn: created }) },
+  get: {
+    response: {
+      name: "acme",
+      recordBytes: { used: 1_048_576, max: 2_147_483_648 },
+      deploymentBytes: { used: 52_428_800, max: 10_737_418_240 }
+    }
+  }
 }
 
 export const keyBuckets: AllExamples["keyBuckets"] = {

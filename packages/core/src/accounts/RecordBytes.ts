@@ -1,0 +1,11 @@
+import { Context, type Effect } from "effect"
+import type { StoreUnavailable } from "../store/StoreError.ts"
+
+/** The bytes of the records that each account has. */
+export class RecordBytes extends Context.Service<
+  RecordBytes,
+  {
+    /** The bytes as all processes have counted them, up to a second ago, and as this one has until now. */
+    readonly read: (accountName: string) => Effect.Effect<number, StoreUnavailable>
+  }
+>()("@tollgate/core/accounts/RecordBytes") {}

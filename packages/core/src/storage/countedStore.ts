@@ -1,0 +1,246 @@
+/**
+ * A store that counts the bytes of each account's records. A commit that changes records also changes a counter of its
+ * partition, so that those counters are exact. The total of an account is in a partition of its own: a process adds what it
+ * has written at most once a second, and when it closes.
+ *
+ * So the total of an account lacks at most what was written in the last second. If a process dies, what it had not added is
+ * missing until the account is counted again from the counters of its partitions: before something is refused, at most
+ * once a minute.
+ */
+import { Clock, Context, Effect, Exit, Latch, Layer, Option, Stream } from "effect"
+import { RecordBytes } from "../accounts/RecordBytes.ts"
+import { meteringBucketRecords } from "../metering/meteringBucketRecords.ts"
+import { BoundedMap } from "../runtime/BoundedMap.ts"
+import { LimitReached } from "../runtime/LimitReached.ts"
+import { Limits } from "../runtime/Limits.ts"
+import { AllowedShare, measureGrowth } from "../store/growth.ts"
+import * as Partition from "../store/Partition.ts"
+import { Change, type Commit, type IdempotencyRecord, Store, type StoreOperations } from "../store/Store.ts"
+import { isOutcomeUnknown } from "../store/StoreError.ts"
+import { withNow } from "../store/withNow.ts"
+import { listPartitions } from "./listPartitions.ts"
+
+const dayMs = 24 * 60 * 60 * 1000
+/** Longer than any account is left alone: the store may drop a counter after it. */
+const recordsTtl = 100 * 365 * dayMs
+/** Recorded responses are kept for a day. They count until the end of the following one. */
+const responsesTtl = 2 * dayMs
+
+/** In milliseconds. */
+const flushInterval = 1_000
+const minRecountInterval = 60_000
+/** How many accounts and metering buckets a process remembers. */
+const maxRemembered = 10_000
+
+/** Bytes by the name of their counter. */
+type Bytes = ReadonlyMap<string, number>
+
+const recordsCounter = "bytes"
+const responsesCounter = (day: number): string => `responses:${day}`
+/** The counters that make up the bytes of a partition or of an account. */
+const countersAt = (now: number): ReadonlyArray<string> => {
+  const day = Math.floor(now / dayMs)
+  return [recordsCounter, responsesCounter(day), responsesCounter(day - 1)]
+}
+
+const sum = (bytes: Iterable<number>): number => {
+  let total = 0
+  for (const count of bytes) total += count
+  return total
+}
+
+const negate = (bytes: Bytes): Bytes => new Map([...bytes].map(([counter, by]) => [counter, -by]))
+
+const toChanges = (bytes: Bytes): ReadonlyArray<Change> =>
+  [...bytes].flatMap(([counter, by]) =>
+    by === 0 ? [] : [Change.Add({ counter, by, ttl: counter === recordsCounter ? recordsTtl : responsesTtl })]
+  )
+
+/** A precondition that never holds, so that a commit with it succeeds only as a replay. */
+const neverApplies = Change.Check({ key: "no-such-record", expect: 1 })
+
+/** Typed as no error of a commit: only operations that declare it get it, and nothing in between may handle it. */
+const limitReached = (max: number): Effect.Effect<never> =>
+  Effect.fail(new LimitReached({ limit: "recordBytesPerAccount", max })) as unknown as Effect.Effect<never>
+
+export const makeCountedStore = (store: StoreOperations, max: number) => {
+  const withStore = Effect.provideService(Store, store)
+  /** What this process has written and not yet added to the total of its account. */
+  const pending = new Map<string, Map<string, number>>()
+  const hasPending = Latch.makeUnsafe()
+  /** The totals that were last read. */
+  const known = new BoundedMap<string, { total: number; readonly readAt: number }>(maxRemembered)
+  const recountedAt = new BoundedMap<string, number>(maxRemembered)
+  const bucketAccounts = new BoundedMap<string, string>(maxRemembered)
+
+  const addPending = (accountName: string, bytes: Bytes): void => {
+    const counts = pending.get(accountName) ?? new Map<string, number>()
+    for (const [counter, by] of bytes) counts.set(counter, (counts.get(counter) ?? 0) + by)
+    pending.set(accountName, counts)
+    hasPending.openUnsafe()
+  }
+
+  const readBytes = (partition: Partition.Partition) =>
+    Effect.gen(function* () {
+      const counters = countersAt(yield* Clock.currentTimeMillis)
+      const values = yield* store.counters(partition, counters)
+      return new Map(counters.map((counter, index) => [counter, values[index] ?? 0]))
+    })
+
+  const addPendingTo = (accountName: string, total: number): number =>
+    total + sum(pending.get(accountName)?.values() ?? [])
+
+  const read = Effect.fnUntraced(function* (accountName: string) {
+    const now = yield* Clock.currentTimeMillis
+    const last = known.get(accountName)
+    if (last !== undefined && now - last.readAt < flushInterval) return addPendingTo(accountName, last.total)
+    const total = sum((yield* readBytes(Partition.forAccount(accountName))).values())
+    known.set(accountName, { total, readAt: now })
+    return addPendingTo(accountName, total)
+  })
+
+  /** Adds what is pending to the total of an account. What cannot be added stays pending. */
+  const flushAccount = (accountName: string, bytes: Bytes) =>
+    Effect.suspend(() => {
+      pending.delete(accountName)
+      return store.commit(Partition.forAccount(accountName), toChanges(bytes))
+    }).pipe(
+      Effect.onExit((exit) =>
+        Effect.sync(() => {
+          if (Exit.isFailure(exit)) return addPending(accountName, bytes)
+          const last = known.get(accountName)
+          if (last !== undefined) last.total += sum(bytes.values())
+        })
+      ),
+      Effect.ignore
+    )
+
+  const flush = Effect.suspend(() => {
+    hasPending.closeUnsafe()
+    return Effect.forEach([...pending], ([accountName, bytes]) => flushAccount(accountName, bytes), { concurrency: 8 })
+  })
+
+  /** Sets the total of an account to the sum of its partitions. */
+  const recount = Effect.fnUntraced(function* (accountName: string) {
+    const counted = new Map<string, number>()
+    const add = (bytes: Bytes) =>
+      Effect.sync(() => {
+        for (const [counter, by] of bytes) counted.set(counter, (counted.get(counter) ?? 0) + by)
+      })
+    yield* listPartitions(accountName).pipe(
+      Stream.mapEffect(readBytes, { concurrency: 8 }),
+      Stream.runForEach(add),
+      withStore
+    )
+    const partition = Partition.forAccount(accountName)
+    const current = yield* readBytes(partition)
+    const unflushed = pending.get(accountName)
+    const difference = new Map(
+      [...counted].map(([counter, by]) => [counter, by - (unflushed?.get(counter) ?? 0) - (current.get(counter) ?? 0)])
+    )
+    yield* store.commit(partition, toChanges(difference))
+    known.delete(accountName)
+  })
+
+  const isFull = Effect.fnUntraced(function* (accountName: string, added: number, allowed: number) {
+    if ((yield* read(accountName)) + added <= allowed) return false
+    const now = yield* Clock.currentTimeMillis
+    if (now - (recountedAt.get(accountName) ?? Number.NEGATIVE_INFINITY) < minRecountInterval) return true
+    recountedAt.set(accountName, now)
+    yield* Effect.ignore(recount(accountName))
+    return (yield* read(accountName)) + added > allowed
+  })
+
+  /** The account of a metering bucket, which is in the first commit of its partition or can be read. */
+  const readBucketAccount = Effect.fnUntraced(function* (
+    bucketId: string,
+    partition: Partition.Partition,
+    changes: ReadonlyArray<Change>
+  ) {
+    const key = meteringBucketRecords.recordKey("root")
+    const written = changes.find((change) => change._tag === "Put" && change.key === key)
+    const [record] = written?._tag === "Put" ? [{ ...written, version: 0 }] : yield* store.get(partition, [key])
+    const bucket = record === undefined ? Option.none() : yield* Effect.option(meteringBucketRecords.decode(record))
+    if (Option.isNone(bucket)) return undefined
+    const { accountName } = bucket.value.value
+    bucketAccounts.set(bucketId, accountName)
+    return accountName as string
+  })
+
+  const findAccount = (partition: Partition.Partition, changes: ReadonlyArray<Change>) => {
+    const owner = Partition.getOwner(partition)
+    if (owner === undefined) return Effect.succeed(undefined)
+    if ("accountName" in owner) return Effect.succeed(owner.accountName)
+    const cached = bucketAccounts.get(owner.bucketId)
+    return cached === undefined ? readBucketAccount(owner.bucketId, partition, changes) : Effect.succeed(cached)
+  }
+
+  const commitCounted = Effect.fnUntraced(function* (
+    partition: Partition.Partition,
+    changes: ReadonlyArray<Change>,
+    idempotency: IdempotencyRecord | undefined,
+    growth: number
+  ) {
+    const accountName = yield* findAccount(partition, changes)
+    if (accountName === undefined) return yield* store.commit(partition, changes, idempotency)
+    const day = Math.floor((yield* Clock.currentTimeMillis) / dayMs)
+    const bytes = new Map([
+      [recordsCounter, growth],
+      [responsesCounter(day), idempotency?.result.length ?? 0]
+    ])
+    const added = sum(bytes.values())
+    const allowed = max * (yield* AllowedShare)
+    if (added > 0 && allowed < Number.POSITIVE_INFINITY && (yield* isFull(accountName, added, allowed))) {
+      const refuse = limitReached(max)
+      if (idempotency === undefined) return yield* refuse
+      // A request that was applied before gets its response, also if the account is full by now.
+      const replay = store.commit(partition, [neverApplies], idempotency)
+      return yield* Effect.catchTag(replay, "StoreConflict", () => refuse)
+    }
+    // Before the commit, so that concurrent commits do not pass the maximum together.
+    addPending(accountName, bytes)
+    const undo = Effect.sync(() => addPending(accountName, negate(bytes)))
+    return yield* store.commit(partition, [...changes, ...toChanges(bytes)], idempotency).pipe(
+      Effect.tap(({ replayed }) => (replayed === undefined ? Effect.void : undo)),
+      Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : undo))
+    )
+  })
+
+  const { now } = store.commit
+  const isCounted = (growth: number, idempotency?: IdempotencyRecord) => growth !== 0 || idempotency !== undefined
+  const counted: StoreOperations = {
+    ...store,
+    commit: withNow<Commit>(
+      (partition, changes, idempotency) => {
+        const growth = measureGrowth(changes)
+        return isCounted(growth, idempotency)
+          ? commitCounted(partition, changes, idempotency, growth)
+          : store.commit(partition, changes, idempotency)
+      },
+      now &&
+        ((partition, changes, clock) =>
+          isCounted(measureGrowth(changes)) ? undefined : now(partition, changes, clock))
+    ),
+    clear: Effect.fnUntraced(function* (partition) {
+      const accountName = yield* findAccount(partition, [])
+      const bytes = yield* readBytes(partition)
+      yield* store.clear(partition)
+      if (accountName !== undefined) addPending(accountName, negate(bytes))
+    })
+  }
+  const flushWhenPending = Effect.andThen(hasPending.await, Effect.andThen(Effect.sleep(flushInterval), flush))
+  return { store: counted, read, flush, flushWhenPending }
+}
+
+/** How long the last flush may delay closing. */
+const closeTimeout = "1 second"
+
+export const countedStoreLayer: Layer.Layer<Store | RecordBytes, never, Store> = Layer.effectContext(
+  Effect.gen(function* () {
+    const { recordBytesPerAccount } = yield* Limits
+    const { store, read, flush, flushWhenPending } = makeCountedStore(yield* Store, recordBytesPerAccount)
+    yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(flush, closeTimeout)))
+    yield* Effect.forkScoped(Effect.forever(flushWhenPending))
+    return Context.make(Store, store).pipe(Context.add(RecordBytes, { read }))
+  })
+)
