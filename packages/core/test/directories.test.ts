@@ -118,8 +118,9 @@ describe("an account", () => {
           return calls()
         })
       // The account, the key bucket and the consumer; then the consumer only. Two more calls before the first event of a
-      // partition: they read and write its entry in the directory of events.
-      assert.strictEqual(yield* countCalls(createConsumer(process)), 3 + 2)
+      // partition: they read and write its entry in the directory of events. One reads the bytes of the account, at most
+      // once a second.
+      assert.strictEqual(yield* countCalls(createConsumer(process)), 3 + 2 + 1)
       assert.strictEqual(yield* countCalls(createConsumer(process, "bob")), 1)
       const staging = { ...production, bucketName: KeyBucketName.make("staging") }
       assert.strictEqual(yield* countCalls(createConsumer(process, "bob", staging)), 2 + 2)
