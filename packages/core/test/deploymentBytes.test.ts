@@ -16,9 +16,9 @@ interface Process {
   readonly deployments: Deployments["Service"]
 }
 
-const makeBranch = (branchName: string, accountName = "acme") => ({
+const makeBranch = (branchName: string, accountName = "acme", projectName = "web") => ({
   accountName: AccountName.make(accountName),
-  projectName: ProjectName.make("web"),
+  projectName: ProjectName.make(projectName),
   branchName: BranchName.make(branchName)
 })
 
@@ -58,8 +58,8 @@ const makeMeasuredTarget = () => {
 
 const kilobyte = Stream.make(new Uint8Array(500), new Uint8Array(500))
 
-const send = ({ uploads }: Process, branchName: string, accountName?: string) =>
-  Effect.flatMap(createUploadUrl(uploads, makeBranch(branchName, accountName)), (url) => uploads.receive(url, kilobyte))
+const send = ({ uploads }: Process, ...branch: Parameters<typeof makeBranch>) =>
+  Effect.flatMap(createUploadUrl(uploads, makeBranch(...branch)), (url) => uploads.receive(url, kilobyte))
 
 /** Uploads a source, and waits for the end of its run. */
 const deploy = (process: Process, branchName: string) =>
@@ -88,7 +88,8 @@ describe.each(stores)("the bytes of an account's deployments, on %s", (_, layer)
       ]
       const exits = yield* Effect.forEach(
         Array.from({ length: 20 }, (_, index) => index),
-        (index) => Effect.exit(send(processes[index % 2] ?? assert.fail(), `b${index}`)),
+        // Different projects, whose records do not conflict.
+        (index) => Effect.exit(send(processes[index % 2] ?? assert.fail(), "main", "acme", `p${index}`)),
         { concurrency: 20 }
       )
       const refused = exits.filter(Exit.isFailure)
