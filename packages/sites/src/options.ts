@@ -16,6 +16,11 @@ export interface SitesOptions extends Pick<DeploymentOptions, "sourceLimit" | "p
   readonly build?: BuildOptions | undefined
   /** The limits for unpacking a source. Defaults include 20,000 entries, 500 MiB and one minute. */
   readonly limits?: LimitOptions | undefined
+  /**
+   * How much of the disk of `folder` must be free, in mebibytes; 256 by default, 0 for no reserve. With less, uploads are
+   * refused (507), while sites are served.
+   */
+  readonly freeDiskReserveMebibytes?: number | undefined
   /** The number of worker threads that unpack sources and read releases concurrently. Default: 2. */
   readonly workers?: number | undefined
 }
@@ -99,6 +104,7 @@ export const sitesOptions = Options.struct<SitesOptions>()({
   folder: folderPath,
   build: Options.optional(buildOptions),
   limits: Options.optional(limitOptions),
+  freeDiskReserveMebibytes: Options.optional(Options.freeDiskReserve),
   workers: Options.optional(Options.positiveInteger()),
   sourceLimit: Options.optional(Options.positiveInteger("must be a number of bytes, a positive integer")),
   productionBranch: Options.optional(Options.string("must be the name of a branch", Schema.is(BranchName)))

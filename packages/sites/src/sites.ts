@@ -6,7 +6,7 @@ import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import type { DeploymentOptions } from "@tollgate/core"
-import { abortablePromise, FairSemaphore, Options } from "@tollgate/core/internal"
+import { abortablePromise, FairSemaphore, makeDiskCheck, Options } from "@tollgate/core/internal"
 import { type DeploymentTarget, type Release, SourceStoreError, StepFailed } from "@tollgate/core/store"
 import { Effect, Semaphore, Stream } from "effect"
 import { build } from "./build.ts"
@@ -175,5 +175,6 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
       })
   }
 
-  return { sources: diskSourceStore(join(folder, "sources")), target, sourceLimit, productionBranch }
+  const isDiskLow = makeDiskCheck(folder, decoded.freeDiskReserveMebibytes)
+  return { sources: { ...diskSourceStore(join(folder, "sources")), isDiskLow }, target, sourceLimit, productionBranch }
 }

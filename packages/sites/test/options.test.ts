@@ -9,6 +9,7 @@ const all: { readonly [Name in keyof Required<SitesOptions>]: SitesOptions[Name]
   folder: "x",
   build: { ...build, timeout: 1000, env: { TOKEN: "s3cret" }, output: "dist", uid: 1, gid: 1 },
   limits: { entries: 5 },
+  freeDiskReserveMebibytes: 0,
   workers: 1,
   sourceLimit: 1000,
   productionBranch: "main"
@@ -42,7 +43,7 @@ describe("the options of sites", () => {
     for (const wrong of [null, 0.5, "", Symbol("s3cret"), { other: "s3cret" }, ["s3cret"]]) {
       expect(createError({ ...all, [name]: wrong }).option.split(".")[0]).toBe(name)
     }
-    const names = "folder, build, limits, workers, sourceLimit, productionBranch"
+    const names = "folder, build, limits, freeDiskReserveMebibytes, workers, sourceLimit, productionBranch"
     const { message } = createError({ ...all, [`${name}x`]: "s3cret" })
     expect(message).toBe(`${name}x: unknown option; the options are ${names}`)
   })
@@ -55,6 +56,7 @@ describe("the options of sites", () => {
     ["options", "data/sites", "must be an object"],
     ["options", ["data/sites"], "must be an object"],
     ["workers", { folder: "x", workers: 0 }, "must be a positive integer"],
+    ["freeDiskReserveMebibytes", { folder: "x", freeDiskReserveMebibytes: -1 }, "an integer of at least 0"],
     ["limits.entries", { folder: "x", limits: { entries: 0 } }, "must be a positive integer"],
     ["limits.timeoutMs", { folder: "x", limits: { timeoutMs: 2 ** 31 } }, "must be a number of milliseconds"],
     ["limits.files", { folder: "x", limits: { files: 1 } }, "unknown option; the options are entries, bytes"],

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto"
 import { chmod, rename, rm, stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import type { ConfigurationError } from "@tollgate/core"
-import { Options } from "@tollgate/core/internal"
+import { makeDiskCheck, Options } from "@tollgate/core/internal"
 import {
   type ClosableStore,
   type GetByUniqueKey,
@@ -98,7 +98,12 @@ const makeBackup =
 
 const isPage = (page: StorePage | LargeList): page is StorePage => "records" in page
 
-const makeOperations = (database: Database, operations: SyncOperations, queue: CommitQueue): StoreOperations => {
+const makeOperations = (
+  database: Database,
+  operations: SyncOperations,
+  queue: CommitQueue,
+  isDiskLow: (() => boolean) | undefined
+): StoreOperations => {
   const read = <A>(operation: StoreUnavailable["operation"], run: () => A) => readWithRetry(database, operation, run)
 
   const completePage = (page: StorePage | LargeList, query: StoreQuery | undefined) => {
@@ -115,7 +120,7 @@ const makeOperations = (database: Database, operations: SyncOperations, queue: C
       .pipe(Effect.flatMap((hasMore) => (hasMore ? clear(partition) : Effect.void)))
 
   return Store.make({
-    description: { system: "sqlite", countQueued: () => queue.countPending() },
+    description: { system: "sqlite", countQueued: () => queue.countPending(), isDiskLow },
     get: (partition, keys) => read("get", () => operations.get(partition, keys)),
     getByUniqueKey: withNow<GetByUniqueKey>(
       (partition, uniqueKeys) => read("getByUniqueKey", () => operations.getByUniqueKey(partition, uniqueKeys)),
@@ -157,8 +162,9 @@ const make = Effect.fnUntraced(function* (
     (queue) => Effect.promise(() => queue.close())
   )
   const syncContents = new SyncContents(sql, operations.cache, microseconds)
+  const isDiskLow = database.memory ? undefined : makeDiskCheck(database.name, decoded.freeDiskReserveMebibytes)
   return {
-    ...makeOperations(database, operations, queue),
+    ...makeOperations(database, operations, queue, isDiskLow),
     contents: makeContents(database, syncContents, queue),
     backup: makeBackup(database)
   }

@@ -17,6 +17,11 @@ export interface SqliteOptions {
    */
   readonly pageCacheMebibytes?: number | undefined
   /**
+   * How much of the disk must be free, in mebibytes; 256 by default, 0 for no reserve. With less, large writes are refused
+   * (507), while keys are verified, and requests limited and counted.
+   */
+  readonly freeDiskReserveMebibytes?: number | undefined
+  /**
    * The clock of rate limits and of the expiry of counters. By default it counts with the monotonic clock, so that setting
    * the system clock opens no limit. With `caller` it follows the system clock forwards: use it in tests with fake timers.
    */
@@ -34,6 +39,7 @@ export const sqliteOptions = Options.struct<SqliteOptions>()({
       maxPageCacheMebibytes
     )
   ),
+  freeDiskReserveMebibytes: Options.optional(Options.freeDiskReserve),
   clock: Options.optional(Options.literals(["monotonic", "caller"]))
 })
 

@@ -165,8 +165,14 @@ describe("opening a SQLite store", () => {
   )
 
   it.effect.each<readonly [options: unknown, message: string]>([
-    [{ durabilty: "normal" }, "durabilty: unknown option; the options are durability, pageCacheMebibytes, clock"],
-    [{ durabilty: undefined }, "durabilty: unknown option; the options are durability, pageCacheMebibytes, clock"],
+    [
+      { durabilty: "normal" },
+      "durabilty: unknown option; the options are durability, pageCacheMebibytes, freeDiskReserveMebibytes, clock"
+    ],
+    [
+      { durabilty: undefined },
+      "durabilty: unknown option; the options are durability, pageCacheMebibytes, freeDiskReserveMebibytes, clock"
+    ],
     [{ durability: "fast" }, 'durability: must be "full" or "normal"'],
     [{ durability: null }, 'durability: must be "full" or "normal"'],
     [{ pageCacheMebibytes: 0.5 }, "pageCacheMebibytes: must be a number of mebibytes, an integer from 1 to 1048576"],
@@ -174,9 +180,22 @@ describe("opening a SQLite store", () => {
       { pageCacheMebibytes: 2 ** 21 },
       "pageCacheMebibytes: must be a number of mebibytes, an integer from 1 to 1048576"
     ],
-    [null, "options: must be an object; the options are durability, pageCacheMebibytes, clock"],
-    ["normal", "options: must be an object; the options are durability, pageCacheMebibytes, clock"],
-    [["normal"], "options: must be an object; the options are durability, pageCacheMebibytes, clock"]
+    [
+      { freeDiskReserveMebibytes: -1 },
+      "freeDiskReserveMebibytes: must be a number of mebibytes, an integer of at least 0"
+    ],
+    [
+      null,
+      "options: must be an object; the options are durability, pageCacheMebibytes, freeDiskReserveMebibytes, clock"
+    ],
+    [
+      "normal",
+      "options: must be an object; the options are durability, pageCacheMebibytes, freeDiskReserveMebibytes, clock"
+    ],
+    [
+      ["normal"],
+      "options: must be an object; the options are durability, pageCacheMebibytes, freeDiskReserveMebibytes, clock"
+    ]
   ])("rejects the options %o and creates no file", ([options, message]) =>
     Effect.gen(function* () {
       const path = yield* temporaryPath("store.db")

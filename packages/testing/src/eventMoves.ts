@@ -1,6 +1,6 @@
 /**
  * Work in the background: events are moved from the partitions of their changes to the logs of their accounts, the last use
- * of keys is written, and directories are searched for work. These functions let a test wait for the events, or leave all
+ * of keys and the bytes of accounts are written, and directories are searched for work. These functions let a test wait for the events, or leave all
  * of it out when it counts the calls of operations.
  */
 import { Partition, type StoreOperations, type StoreQuery } from "@tollgate/core/store"
@@ -20,6 +20,13 @@ const isRemovalFromOutbox = (change: object): boolean =>
 const isLastUse = (change: object): boolean =>
   "_tag" in change && change._tag === "Raise" && "counter" in change && String(change.counter).startsWith("used:")
 
+/** Whether a change adds to the bytes of an account or of a partition. */
+const isByteCount = (change: object): boolean =>
+  "_tag" in change &&
+  change._tag === "Add" &&
+  "counter" in change &&
+  /^(bytes$|responses:)/.test(String(change.counter))
+
 /** The index terms of metering buckets with work. */
 const workTerms = ["deleting", "reserves", "trials"].map((term) => `listing/${term}`)
 
@@ -30,7 +37,9 @@ const isWorkQuery = (item: unknown): boolean =>
 export const isBackgroundCall = (operation: string, partition: string, items: unknown): boolean => {
   if (partition.startsWith(`${Partition.eventsDirectory}/`)) return true
   if (!Array.isArray(items)) return false
-  if (operation === "commit") return items.length > 0 && (items.every(isRemovalFromOutbox) || items.every(isLastUse))
+  if (operation === "commit" && items.length > 0) {
+    return [isRemovalFromOutbox, isLastUse, isByteCount].some((isBackground) => items.every(isBackground))
+  }
   if (operation === "list" && items.every(isWorkQuery)) return true
   const isOutboxQuery = (item: unknown) => isQuery(item) && item.indexTerms.includes(outboxTerm)
   return operation === "list" && (partition === Partition.eventsDirectory || items.every(isOutboxQuery))

@@ -2,6 +2,7 @@
  * The errors that several endpoints declare.
  */
 import {
+  InsufficientStorage,
   InternalError,
   PayloadTooLarge,
   RequestInProgress,
@@ -20,4 +21,4 @@ export const commonErrors = [InvalidInput, InternalError, StoreUnavailable, Stor
 export const idempotencyErrors = [IdempotencyKeyReused, RequestInProgress, ReplayUnavailable] as const
 
 /** Errors of endpoints that read a request body. */
-export const bodyErrors = [RequestTimeout, PayloadTooLarge, UnsupportedEncoding] as const
+export const bodyErrors = [RequestTimeout, PayloadTooLarge, UnsupportedEncoding, InsufficientStorage] as const

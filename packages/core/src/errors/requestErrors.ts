@@ -63,6 +63,20 @@ export class ServerBusy extends defineError<ServerBusy>()("ServerBusy", {
   detail: () => "Too many requests wait. Nothing was done. Try again in a moment, with fewer requests at once."
 }) {}
 
+/** The disk has less free space than its reserve. */
+export class InsufficientStorage extends defineError<InsufficientStorage>()("InsufficientStorage", {
+  code: "insufficient-storage",
+  status: 507,
+  title: "Insufficient storage",
+  meaning:
+    "The disk of the server has less free space than its reserve. Uploads and large writes are refused, so that keys are " +
+    "still verified, and requests limited and counted.",
+  remedy:
+    "Tell the operator, who frees space on the disk of the store or of the sites, or lowers `freeDiskReserveMebibytes`. " +
+    "Then send the request again.",
+  detail: () => "The server has too little free space on its disk. Nothing was stored. Try again when there is more."
+}) {}
+
 /** The server failed unexpectedly. Its log has the error under the request ID. */
 export class InternalError extends defineError<InternalError>()("InternalError", {
   code: "internal",

@@ -27,6 +27,12 @@ export const string = (problem: string, isValid: (value: string) => boolean = ()
 export const positiveInteger = (problem = "must be a positive integer", max = Number.MAX_SAFE_INTEGER) =>
   value((value): value is number => Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= max, problem)
 
+/** How much of a disk must be free. */
+export const freeDiskReserve = value(
+  (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
+  "must be a number of mebibytes, an integer of at least 0"
+)
+
 /** The maximum delay of a timer. A longer one would end at once. */
 const maxTimeout = 2 ** 31 - 1
 

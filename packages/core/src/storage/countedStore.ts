@@ -9,6 +9,7 @@
  */
 import { Clock, Context, Effect, Exit, Latch, Layer, Option, Stream } from "effect"
 import { RecordBytes } from "../accounts/RecordBytes.ts"
+import { InsufficientStorage } from "../errors/requestErrors.ts"
 import { meteringBucketRecords } from "../metering/meteringBucketRecords.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
@@ -56,12 +57,17 @@ const toChanges = (bytes: Bytes): ReadonlyArray<Change> =>
     by === 0 ? [] : [Change.Add({ counter, by, ttl: counter === recordsCounter ? recordsTtl : responsesTtl })]
   )
 
+/** A commit that adds more bytes is refused while the disk is low. */
+const largeCommitBytes = 16 * 1024
+
 /** A precondition that never holds, so that a commit with it succeeds only as a replay. */
 const neverApplies = Change.Check({ key: "no-such-record", expect: 1 })
 
 /** Typed as no error of a commit: only operations that declare it get it, and nothing in between may handle it. */
 const limitReached = (max: number): Effect.Effect<never> =>
   Effect.fail(new LimitReached({ limit: "recordBytesPerAccount", max })) as unknown as Effect.Effect<never>
+
+const insufficientStorage = Effect.fail(new InsufficientStorage()) as unknown as Effect.Effect<never>
 
 export const makeCountedStore = (store: StoreOperations, max: number) => {
   const withStore = Effect.provideService(Store, store)
@@ -190,6 +196,8 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
     ])
     const added = sum(bytes.values())
     const allowed = max * (yield* AllowedShare)
+    const isLarge = added > largeCommitBytes && allowed < Number.POSITIVE_INFINITY
+    if (isLarge && store.description?.isDiskLow?.() === true) return yield* insufficientStorage
     if (added > 0 && allowed < Number.POSITIVE_INFINITY && (yield* isFull(accountName, added, allowed))) {
       const refuse = limitReached(max)
       if (idempotency === undefined) return yield* refuse

@@ -139,6 +139,8 @@ export interface CommitResult {
 export interface StoreDescription {
   /** The name of the database system in the semantic conventions of OpenTelemetry: `sqlite`, `redis`, `postgresql`. */
   readonly system: string
+  /** Whether the disk of the store has less free space than its reserve. Large writes are then refused. */
+  readonly isDiskLow?: (() => boolean) | undefined
   /** How many operations wait for their batch. */
   readonly countQueued?: (() => number) | undefined
   /** How many attempts were repeated after a transient error since the store was opened. */

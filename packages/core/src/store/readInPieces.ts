@@ -9,6 +9,7 @@ import type { StoreQuery } from "./Store.ts"
 /** How many postings of all terms together are compared in a piece, which takes a few milliseconds. */
 export const postingsInPiece = 20_000
 
+/** What a piece of a list has found. */
 export interface Piece<A> {
   /** How many records of the piece match. */
   readonly matches: number
@@ -18,6 +19,7 @@ export interface Piece<A> {
   readonly end?: number | undefined
 }
 
+/** Reads the piece after a place: skips so many matches, and returns so many. */
 export type ReadPiece<A, E> = (after: number | undefined, skip: number, wanted: number) => Effect.Effect<Piece<A>, E>
 
 /** Counts all matches, and finds those of the page and the one after it, if there is one. */

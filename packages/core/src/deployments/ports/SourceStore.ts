@@ -11,6 +11,8 @@ export interface SourceStore {
    * The store owns the chunks' buffers and may detach them.
    */
   readonly put: <E>(key: string, content: Stream.Stream<Uint8Array, E>) => Effect.Effect<void, E | SourceStoreError>
+  /** Whether the disk has less free space than its reserve: uploads are then refused. */
+  readonly isDiskLow?: () => boolean
   readonly open: (key: string) => Stream.Stream<Uint8Array, SourceStoreError>
   /** Removes a source. Succeeds if there is none. */
   readonly remove: (key: string) => Effect.Effect<void, SourceStoreError>

@@ -7,7 +7,7 @@ import { implementOperations } from "../../api/implementOperations.ts"
 import type { Operations } from "../../api/Operations.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
 import { SecureRandom } from "../../crypto/SecureRandom.ts"
-import type { PayloadTooLarge, RequestTimeout } from "../../errors/requestErrors.ts"
+import { InsufficientStorage, type PayloadTooLarge, type RequestTimeout } from "../../errors/requestErrors.ts"
 import { CurrentActor } from "../../outbox/CurrentActor.ts"
 import { BoundedMap } from "../../runtime/BoundedMap.ts"
 import { LimitReached } from "../../runtime/LimitReached.ts"
@@ -204,6 +204,7 @@ const make = Effect.gen(function* () {
         const config = yield* getConfig
         const { sources, sourceLimit } = config
         const upload = yield* verifyUploadUrl(url)
+        if (sources.isDiskLow?.() === true) return yield* new InsufficientStorage()
         if (contentLength !== undefined && contentLength > sourceLimit) {
           return yield* sourceTooLarge(sourceLimit)
         }
@@ -286,6 +287,7 @@ export class Uploads extends Context.Service<
       | InvalidInput
       | DeploymentsNotConfigured
       | LimitReached
+      | InsufficientStorage
       | UploadForbidden
       | AlreadyUploaded
       | UploadInProgress
