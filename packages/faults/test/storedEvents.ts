@@ -18,8 +18,11 @@ export interface VisibleState {
 }
 
 const isOutboxName = (name: string): boolean => name === "outbox" || name.startsWith("outbox/")
-/** The directory of partitions with events, or the log of an account. */
-const isOfRelay = (partition: string): boolean => partition === "events" || partition.startsWith("events/")
+/** The log of an account, or the bytes of an account, which a process reads and writes at most once a second. */
+const isWrittenLater = (partition: string): boolean =>
+  partition.startsWith("events/") || partition.startsWith("accounts/")
+/** Also the directory of partitions with events. */
+const isOfRelay = (partition: string): boolean => partition === "events" || isWrittenLater(partition)
 
 const parseEvent = ({ body }: StoreRecord): StoredEvent => JSON.parse(body.slice(body.indexOf(" ")))
 
@@ -54,10 +57,10 @@ export const getNewEventTypes = (before: VisibleState, after: VisibleState): Rea
     .map(({ type }) => type)
     .sort()
 
-/** Uses `healthy` for the calls of the relay, so that they are neither counted nor fail, and `store` for all others. */
+/** Uses `healthy` for the calls of the relay and of the bytes of accounts, so that they are neither counted nor fail, and `store` for all others. */
 export const exemptRelay = (store: StoreOperations, healthy: StoreOperations): StoreOperations => {
   const choose = (partition: Partition.Partition, isMove = false): StoreOperations =>
-    isMove || partition.startsWith("events/") ? healthy : store
+    isMove || isWrittenLater(partition) ? healthy : store
   return {
     get: (partition, ...rest) => choose(partition).get(partition, ...rest),
     getByUniqueKey: (partition, ...rest) => choose(partition).getByUniqueKey(partition, ...rest),
