@@ -36,7 +36,7 @@ const defaultLimits: LimitsShape = {
   keyBucketsPerAccount: 10_000,
   meteringBucketsPerAccount: 10_000,
   metersPerMeteringBucket: 1_000,
-  plansPerMeteringBucket: 1_000,
+  plansPerMeteringBucket: 10_000,
   subscriptionsPerMeteringBucket: 1_000_000,
   projectsPerAccount: 1_000,
   deploymentsPerAccount: 1_000,
