@@ -22,7 +22,8 @@ const getProperty = (value: unknown, key: PropertyKey): unknown =>
 
 /** Sorts the issues of an object or a list as its entries are. Those of the whole come first, missing fields last. */
 const sortIssues = (issues: ReadonlyArray<SchemaIssue.Issue>, value: unknown): ReadonlyArray<SchemaIssue.Issue> => {
-  const keys = Object.keys(value ?? {})
+  // A text has entries too: its characters, of which there may be a million.
+  const keys = typeof value === "object" && value !== null ? Object.keys(value) : []
   const ranks = new Map(keys.map((key, index) => [key, index]))
   const getRank = (issue: SchemaIssue.Issue) =>
     issue._tag === "Pointer" ? (ranks.get(String(issue.path[0])) ?? keys.length) : -1
