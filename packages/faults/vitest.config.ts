@@ -14,6 +14,7 @@ const alone = [
   "eventKills",
   "fullDisk",
   "hostileArchives",
+  "hostileLoad",
   "kills",
   "large",
   "leaks",

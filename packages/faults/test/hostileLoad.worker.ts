@@ -1,0 +1,4 @@
+import { runAsWorker } from "@tollgate/testing"
+import { runAttacks } from "./hostileAttacks.ts"
+
+runAsWorker(runAttacks)
