@@ -53,8 +53,8 @@ type PieceReply = [matches: number, keys: ReadonlyArray<string>, end: string]
 
 const isLargeReply = (reply: PageReply | LargeReply): reply is LargeReply => reply[3] === 2
 
-/** How many records are read at once of a list that is read in pieces. */
-const recordsInPiece = 50
+/** How many records are asked for at once, of which a reply has as many as it may. */
+const recordsInReply = 100
 
 /** The number of records, and of counters, that one script of a `clear` removes. */
 const clearBatchSize = 500
@@ -84,7 +84,8 @@ const readPage = ([total, keys, encodedRecords, hasMore]: PageReply): StorePage 
     const encoded = encodedRecords[index]
     return encoded === undefined || encoded === null ? [] : [decodeRecord(key, encoded)]
   })
-  const last = encodedRecords.at(-1)
+  // Records of a long page that were deleted while it was read are missing.
+  const last = encodedRecords.findLast((encoded) => encoded !== null)
   if (hasMore === 0 || last === undefined || last === null) return { records, total }
   return { records, total, next: decodeCreated(last) }
 }
@@ -193,6 +194,26 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
       (hasMore) => (hasMore ? clear(partition) : Effect.void)
     )
 
+  /** Reads the records of a page that are not in its first reply. */
+  const completePage = Effect.fnUntraced(function* (
+    partition: Partition.Partition,
+    [total, keys, first, hasMore]: PageReply
+  ): Effect.fn.Return<StorePage, StoreUnavailable> {
+    const records = [...first]
+    let bytes = records.reduce((sum, record) => sum + (record?.length ?? 0), 0)
+    while (records.length < keys.length && bytes < maxPageBytes) {
+      const next = keys.slice(records.length, records.length + recordsInReply)
+      const reply = yield* retryTransient("list", () =>
+        runScript(client, scripts.readRecords, [getKeys(partition).records], next)
+      )
+      for (const record of reply as ReadonlyArray<EncodedRecord>) {
+        records.push(record)
+        bytes += record?.length ?? 0
+      }
+    }
+    return readPage([total, keys, records, records.length < keys.length ? 1 : hasMore])
+  })
+
   /** Lists that are too large for one script, in pieces. */
   const listLarge = (partition: Partition.Partition, query: StoreQuery, [known, [name, state]]: LargeReply) => {
     const keys = getKeys(partition)
@@ -204,23 +225,14 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
         const [matches, items, end] = (await runScript(client, scripts.listPiece, terms, args)) as PieceReply
         return { matches, items, end: end === "" ? undefined : Number(end) }
       })
-    return Effect.flatMap(readInPieces(readPiece, query, known < 0 ? undefined : known), ({ items, total }) =>
-      retryTransient("list", async () => {
-        if (known < 0) await runScript(client, scripts.keepTotal, [keys.totals], [name, state, total])
-        const records: Array<EncodedRecord> = []
-        const pageKeys = items.slice(0, query.limit)
-        for (let bytes = 0; records.length < pageKeys.length && bytes < maxPageBytes; ) {
-          const part = pageKeys.slice(records.length, records.length + recordsInPiece)
-          const encoded = (await client.call("hmget", [keys.records, ...part])) as ReadonlyArray<EncodedRecord>
-          for (const record of encoded) {
-            if (bytes >= maxPageBytes) break
-            records.push(record)
-            bytes += record?.length ?? 0
-          }
-        }
-        return readPage([total, pageKeys, records, items.length > records.length ? 1 : 0])
-      })
-    )
+    return Effect.gen(function* () {
+      const { items, total } = yield* readInPieces(readPiece, query, known < 0 ? undefined : known)
+      if (known < 0) {
+        yield* retryTransient("list", () => runScript(client, scripts.keepTotal, [keys.totals], [name, state, total]))
+      }
+      const pageKeys = items.slice(0, query.limit)
+      return yield* completePage(partition, [total, pageKeys, [], items.length > pageKeys.length ? 1 : 0])
+    })
   }
 
   const list: StoreOperations["list"] = (partition, queries) =>
@@ -244,7 +256,7 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
           const query = queries[index]
           return isLargeReply(reply) && query !== undefined
             ? listLarge(partition, query, reply)
-            : Effect.succeed(readPage(reply as PageReply))
+            : completePage(partition, reply as PageReply)
         })
       )
     )

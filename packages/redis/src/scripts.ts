@@ -3,7 +3,7 @@
  * never parses record bodies. Numbers are formatted with `%.0f`, because Lua's `tostring` loses digits from 1e15.
  */
 import { createHash } from "node:crypto"
-import { maxPageBytes, postingsInPiece } from "@tollgate/core/store"
+import { postingsInPiece } from "@tollgate/core/store"
 
 export interface Script {
   readonly lua: string
@@ -435,10 +435,36 @@ local function filter_all(keys, terms)
 end
 `
 
+/** A reply ends with the record with which it has this size. Until the client has read a reply, all later ones wait. */
+const maxReplyBytes = 128 * 1024
+
+const readFunctions = `
+local reply_bytes, read_size = 0, 10
+local function read_records(records_key, keys)
+  local records = {}
+  for first = 1, #keys, read_size do
+    if reply_bytes >= ${maxReplyBytes} then return records end
+    local last = math.min(first + read_size - 1, #keys)
+    for _, record in ipairs(redis.call('HMGET', records_key, unpack(keys, first, last))) do
+      if reply_bytes >= ${maxReplyBytes} then return records end
+      records[#records + 1] = record
+      reply_bytes = reply_bytes + (record and #record or 0)
+    end
+  end
+  return records
+end`
+
+/** Reads records. KEYS: records. ARGV: their keys. Returns the first of them, as many as a reply may have. */
+export const readRecords = makeScript(`
+${readFunctions}
+return read_records(KEYS[1], ARGV)
+`)
+
 /**
  * Lists pages of records. KEYS: records, sequence and totals if a query has several terms, then terms. ARGV: for each query
  * the positions of its terms, as a list, then its offset, its limit, 1 if it is descending or 0, and the creation sequence
- * after which it begins, or "". Returns for each its total, its keys, their records, and 1 if there are more or 0.
+ * after which it begins, or "". Returns for each its total, its keys, the records of the first of them, and 1 if there are
+ * more keys or 0. `readRecords` reads the rest of the records.
  *
  * A query with several terms that would compare more than `postingsInPiece` postings is not answered, because a script
  * blocks the server for all: it returns its total if that is known, or -1, then the name and the state of the total, no
@@ -451,13 +477,12 @@ end
 export const list = makeScript(`
 local records_key, sequence, totals = KEYS[1], KEYS[2], KEYS[3]
 local position = 0
--- A page ends with the record with which it has this size.
-local max_page_bytes, read_size = ${maxPageBytes}, 50
 local function next_number()
   position = position + 1
   return tonumber(ARGV[position])
 end
 ${listFunctions}
+${readFunctions}
 local function read_ranks(term, first, count, is_descending)
   if is_descending then return redis.call('ZRANGE', term, first, first + count - 1, 'REV') end
   return redis.call('ZRANGE', term, first, first + count - 1)
@@ -518,17 +543,7 @@ while position < #ARGV do
   end
   local has_more = #keys > limit and 1 or 0
   if has_more == 1 then keys[#keys] = nil end
-  local records, bytes = {}, 0
-  for first = 1, #keys, read_size do
-    if bytes >= max_page_bytes then break end
-    for _, record in ipairs(redis.call('HMGET', records_key, unpack(keys, first, math.min(first + read_size - 1, #keys)))) do
-      if bytes >= max_page_bytes then break end
-      records[#records + 1] = record
-      bytes = bytes + (record and #record or 0)
-    end
-  end
-  if #records < #keys then has_more = 1 end
-  pages[#pages + 1] = large or { total, keys, records, has_more }
+  pages[#pages + 1] = large or { total, keys, read_records(records_key, keys), has_more }
 end
 return pages
 `)
