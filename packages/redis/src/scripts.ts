@@ -435,11 +435,14 @@ local function filter_all(keys, terms)
 end
 `
 
-/** A reply ends with the record with which it has this size. Until the client has read a reply, all later ones wait. */
-const maxReplyBytes = 128 * 1024
+/**
+ * A reply ends with the record with which it has this size. Until the client has read a reply, all later ones wait. A
+ * thousand ordinary records fit into one.
+ */
+const maxReplyBytes = 1024 * 1024
 
 const readFunctions = `
-local reply_bytes, read_size = 0, 10
+local reply_bytes, read_size = 0, 50
 local function read_records(records_key, keys)
   local records = {}
   for first = 1, #keys, read_size do
