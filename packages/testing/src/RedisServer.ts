@@ -1,7 +1,9 @@
 /**
  * Starts a real redis-server for one test, on a Unix socket or a free TCP port. Closing the scope stops it.
  */
+
 import { type ChildProcess, spawn } from "node:child_process"
+import { randomInt } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import { join } from "node:path"
@@ -33,13 +35,20 @@ export interface RedisServerOptions {
   readonly program?: string
 }
 
+/** A port that nobody listens on, below those that the system gives to connections, so that none of them takes it. */
 export const findFreePort: Effect.Effect<number> = Effect.promise(async () => {
-  const probe = createServer().listen(0, "127.0.0.1")
-  await once(probe, "listening")
-  const address = probe.address()
-  probe.close()
-  await once(probe, "close")
-  return typeof address === "object" && address !== null ? address.port : 0
+  for (;;) {
+    const port = randomInt(10_000, 32_000)
+    const probe = createServer().listen(port, "127.0.0.1")
+    const isFree = await once(probe, "listening").then(
+      () => true,
+      () => false
+    )
+    if (!isFree) continue
+    probe.close()
+    await once(probe, "close")
+    return port
+  }
 })
 
 const launch = async (program: string, folder: string, options: ReadonlyArray<string>): Promise<ChildProcess> => {

@@ -598,7 +598,8 @@ describe("the OpenAPI description", () => {
       "415",
       "422",
       "500",
-      "503"
+      "503",
+      "507"
     ])
     expect(Object.keys(create.responses["409"].content)).toEqual(["application/problem+json"])
     expect(
