@@ -91,7 +91,7 @@ const readPage = ([total, keys, encodedRecords, hasMore]: PageReply): StorePage 
 }
 
 const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisStoreOptions): StoreWithContents => {
-  const { client, writer, prefix, isClosed } = connection
+  const { client, writer, lister, prefix, isClosed } = connection
   const activity = new StoreActivity()
   const batchOptions = { ...batchLimits, activity }
   const getKeys = (partition: Partition.Partition) => makePartitionKeys(prefix, partition)
@@ -204,7 +204,7 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
     while (records.length < keys.length && bytes < maxPageBytes) {
       const next = keys.slice(records.length, records.length + recordsInReply)
       const reply = yield* retryTransient("list", () =>
-        runScript(client, scripts.readRecords, [getKeys(partition).records], next)
+        runScript(lister, scripts.readRecords, [getKeys(partition).records], next)
       )
       for (const record of reply as ReadonlyArray<EncodedRecord>) {
         records.push(record)
@@ -222,13 +222,13 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
     const readPiece: ReadPiece<string, StoreUnavailable> = (after, skip, wanted) =>
       retryTransient("list", async () => {
         const args = [size, after ?? "", query.descending ? 1 : 0, skip, wanted]
-        const [matches, items, end] = (await runScript(client, scripts.listPiece, terms, args)) as PieceReply
+        const [matches, items, end] = (await runScript(lister, scripts.listPiece, terms, args)) as PieceReply
         return { matches, items, end: end === "" ? undefined : Number(end) }
       })
     return Effect.gen(function* () {
       const { items, total } = yield* readInPieces(readPiece, query, known < 0 ? undefined : known)
       if (known < 0) {
-        yield* retryTransient("list", () => runScript(client, scripts.keepTotal, [keys.totals], [name, state, total]))
+        yield* retryTransient("list", () => runScript(lister, scripts.keepTotal, [keys.totals], [name, state, total]))
       }
       const pageKeys = items.slice(0, query.limit)
       return yield* completePage(partition, [total, pageKeys, [], items.length > pageKeys.length ? 1 : 0])
@@ -249,7 +249,7 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
         descending ? 1 : 0,
         after
       ])
-      return (await runScript(client, scripts.list, scriptKeys, args)) as ReadonlyArray<PageReply | LargeReply>
+      return (await runScript(lister, scripts.list, scriptKeys, args)) as ReadonlyArray<PageReply | LargeReply>
     }).pipe(
       Effect.flatMap((replies) =>
         Effect.forEach(replies, (reply, index) => {

@@ -12,6 +12,8 @@ export interface Connection {
   readonly client: Redis | Cluster
   /** Sends commits. With `waitReplicas` it is a second connection, so that WAIT does not block reads. */
   readonly writer: Redis | Cluster
+  /** Reads lists. Replies come in the order of the commands, so a long list would delay all that was asked after it. */
+  readonly lister: Redis | Cluster
   readonly prefix: string
   readonly isClosed: () => boolean
 }
@@ -116,11 +118,12 @@ export const connect = (
     )
     const client = yield* open
     const writer = options.waitReplicas === undefined ? client : yield* open
+    const lister = yield* open
     const versionError = yield* Effect.mapError(checkServerVersion(location, client), ({ cause }) =>
       toOpenError(location, cause)
     )
     if (versionError !== undefined) return yield* versionError
     yield* warnAboutDurability(client, location)
     const prefix = `${template.options.keyPrefix ?? ""}${options.prefix ?? "tollgate:"}`
-    return { client, writer, prefix, isClosed: () => isClosed }
+    return { client, writer, lister, prefix, isClosed: () => isClosed }
   })

@@ -36,6 +36,10 @@ describe("a page of large records", () => {
       const [page] = yield* store.list(partition, [query])
       // 64 KiB each, and sixteen in a reply of a mebibyte.
       assert.isAtLeast((yield* countScripts) - before, 4)
+      // The last command of each connection: another one reads what is not a list.
+      yield* store.get(partition, ["r0"])
+      const connections = yield* Effect.promise(() => admin.call("client", ["list"]) as Promise<string>)
+      for (const command of ["evalsha", "hmget"]) assert.include(connections, ` cmd=${command} `)
       const [rest] = yield* store.list(partition, [{ ...query, after: page?.next }])
       const keys = [...(page?.records ?? []), ...(rest?.records ?? [])].map(({ key }) => key)
       assert.deepStrictEqual(
