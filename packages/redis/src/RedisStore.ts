@@ -96,9 +96,27 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
   const batchOptions = { ...batchLimits, activity }
   const getKeys = (partition: Partition.Partition) => makePartitionKeys(prefix, partition)
 
-  const get = async (partition: Partition.Partition, keys: ReadonlyArray<string>) => {
-    const encoded = (await client.call("hmget", [getKeys(partition).records, ...keys])) as ReadonlyArray<EncodedRecord>
-    return encoded.map((record, index) => (record === null ? undefined : decodeRecord(keys[index] ?? "", record)))
+  const decodeAll = (keys: ReadonlyArray<string>, encoded: ReadonlyArray<EncodedRecord>) =>
+    encoded.map((record, index) => (record === null ? undefined : decodeRecord(keys[index] ?? "", record)))
+
+  const get = async (partition: Partition.Partition, keys: ReadonlyArray<string>) =>
+    decodeAll(keys, (await client.call("hmget", [getKeys(partition).records, ...keys])) as ReadonlyArray<EncodedRecord>)
+
+  /** Reads the first of these records, as many as a reply may have. */
+  const readSome = async (partition: Partition.Partition, keys: ReadonlyArray<string>) =>
+    (await runScript(
+      lister,
+      scripts.readRecords,
+      [getKeys(partition).records],
+      keys.slice(0, recordsInReply)
+    )) as ReadonlyArray<EncodedRecord>
+
+  /** Reads the records that a commit replaces. The script of the commit checks that they are still the same. */
+  const readReplaced = async (partition: Partition.Partition, keys: ReadonlyArray<string>) => {
+    if (keys.length <= recordsInReply) return keys.length === 0 ? [] : get(partition, keys)
+    const encoded: Array<EncodedRecord> = []
+    while (encoded.length < keys.length) encoded.push(...(await readSome(partition, keys.slice(encoded.length))))
+    return decodeAll(keys, encoded)
   }
 
   const write = (script: scripts.Script, keys: ReadonlyArray<string>, args: ReadonlyArray<string | number>) =>
@@ -169,7 +187,7 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
       const commitId = randomUUID()
       const keysToRead = collectReplacedKeys(changes)
       const apply = async () => {
-        const existing = keysToRead.length === 0 ? [] : await get(partition, keysToRead)
+        const existing = await readReplaced(partition, keysToRead)
         return send(partition, commitId, changes, idempotency, existing, time)
       }
       return Effect.flatMap(retryTransient("commit", apply), failOnConflict)
@@ -202,11 +220,8 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
     const records = [...first]
     let bytes = records.reduce((sum, record) => sum + (record?.length ?? 0), 0)
     while (records.length < keys.length && bytes < maxPageBytes) {
-      const next = keys.slice(records.length, records.length + recordsInReply)
-      const reply = yield* retryTransient("list", () =>
-        runScript(lister, scripts.readRecords, [getKeys(partition).records], next)
-      )
-      for (const record of reply as ReadonlyArray<EncodedRecord>) {
+      const reply = yield* retryTransient("list", () => readSome(partition, keys.slice(records.length)))
+      for (const record of reply) {
         records.push(record)
         bytes += record?.length ?? 0
       }

@@ -12,7 +12,7 @@ export interface Connection {
   readonly client: Redis | Cluster
   /** Sends commits. With `waitReplicas` it is a second connection, so that WAIT does not block reads. */
   readonly writer: Redis | Cluster
-  /** Reads lists. Replies come in the order of the commands, so a long list would delay all that was asked after it. */
+  /** Reads what is long. Replies come in the order of the commands, so a long one delays all that was asked after it. */
   readonly lister: Redis | Cluster
   readonly prefix: string
   readonly isClosed: () => boolean
