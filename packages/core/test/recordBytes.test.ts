@@ -2,7 +2,7 @@
  * The bytes of an account's records, measured in the store.
  */
 import { createTollgate, LimitReached, type Tollgate, type TollgateOptions } from "@tollgate/core"
-import { Change, Partition, Store, type StoreOperations } from "@tollgate/core/store"
+import { Change, Partition, Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { Effect, Layer, Scope } from "effect"
 import { describe, expect, it } from "vitest"
@@ -211,6 +211,22 @@ describe("the bytes of an account's records", () => {
       expect(await readUsed(gate)).toBe(counted())
     })
     await process.close()
+  })
+
+  it("do not stop the writes of an account if its total can be neither read nor written", async () => {
+    const inner = MemoryStore.open()
+    const unavailable = Effect.fail(new StoreUnavailable({ operation: "counters", outcome: "not-applied", cause: "away" }))
+    const total = Partition.forAccount("acme")
+    const store: StoreOperations = {
+      ...inner,
+      counters: (partition, names) => (partition === total ? unavailable : inner.counters(partition, names)),
+      commit: (partition, ...rest) => (partition === total ? unavailable : inner.commit(partition, ...rest))
+    }
+    await withGates({ store, limits }, 1, async (gate) => {
+      const { consumers } = gate?.account("acme").keyBucket("production") ?? expect.fail()
+      for (let index = 0; index < 10; index++) await consumers.create({ name: `c${index}`, metadata })
+      expect((await consumers.list()).total).toBe(10)
+    })
   })
 
   it("cost a decision nothing", async () => {

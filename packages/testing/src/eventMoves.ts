@@ -20,12 +20,17 @@ const isRemovalFromOutbox = (change: object): boolean =>
 const isLastUse = (change: object): boolean =>
   "_tag" in change && change._tag === "Raise" && "counter" in change && String(change.counter).startsWith("used:")
 
+const bytesCounter = /^(bytes$|responses:)/
+
 /** Whether a change adds to the bytes of an account or of a partition. */
 const isByteCount = (change: object): boolean =>
-  "_tag" in change &&
-  change._tag === "Add" &&
-  "counter" in change &&
-  /^(bytes$|responses:)/.test(String(change.counter))
+  "_tag" in change && change._tag === "Add" && "counter" in change && bytesCounter.test(String(change.counter))
+
+/** Whether a key or a change is about the log of an account in the directory of partitions with events. */
+const isLogEntry = (item: unknown): boolean => {
+  const key = typeof item === "object" && item !== null && "key" in item ? item.key : item
+  return String(key).startsWith(`pending/${Partition.eventsDirectory}/`)
+}
 
 /** The index terms of metering buckets with work. */
 const workTerms = ["deleting", "reserves", "trials"].map((term) => `listing/${term}`)
@@ -37,9 +42,11 @@ const isWorkQuery = (item: unknown): boolean =>
 export const isBackgroundCall = (operation: string, partition: string, items: unknown): boolean => {
   if (partition.startsWith(`${Partition.eventsDirectory}/`)) return true
   if (!Array.isArray(items)) return false
+  if (partition === Partition.eventsDirectory && items.length > 0 && items.every(isLogEntry)) return true
   if (operation === "commit" && items.length > 0) {
     return [isRemovalFromOutbox, isLastUse, isByteCount].some((isBackground) => items.every(isBackground))
   }
+  if (operation === "counters" && items.every((counter) => bytesCounter.test(String(counter)))) return true
   if (operation === "list" && items.every(isWorkQuery)) return true
   const isOutboxQuery = (item: unknown) => isQuery(item) && item.indexTerms.includes(outboxTerm)
   return operation === "list" && (partition === Partition.eventsDirectory || items.every(isOutboxQuery))

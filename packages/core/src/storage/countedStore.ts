@@ -96,16 +96,29 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
   const addPendingTo = (accountName: string, total: number): number =>
     total + sum(pending.get(accountName)?.values() ?? [])
 
-  const read = Effect.fnUntraced(function* (accountName: string) {
-    const now = yield* Clock.currentTimeMillis
-    const last = known.get(accountName)
-    if (last !== undefined && now - last.readAt < flushInterval) return addPendingTo(accountName, last.total)
+  const refresh = Effect.fnUntraced(function* (accountName: string) {
+    const readAt = yield* Clock.currentTimeMillis
     const total = sum((yield* readBytes(Partition.forAccount(accountName))).values())
-    known.set(accountName, { total, readAt: now })
-    return addPendingTo(accountName, total)
+    known.set(accountName, { total, readAt })
   })
 
-  /** Adds what is pending to the total of an account. What cannot be added stays pending. */
+  const read = Effect.fnUntraced(function* (accountName: string) {
+    const last = known.get(accountName)
+    const isFresh = last !== undefined && (yield* Clock.currentTimeMillis) - last.readAt < flushInterval
+    if (!isFresh) yield* refresh(accountName)
+    return addPendingTo(accountName, known.get(accountName)?.total ?? 0)
+  })
+
+  /** What is known of the total of an account: a commit does not fail because another partition cannot be read. */
+  const estimate = Effect.fnUntraced(function* (accountName: string) {
+    if (known.get(accountName) === undefined) yield* Effect.ignore(refresh(accountName))
+    return addPendingTo(accountName, known.get(accountName)?.total ?? 0)
+  })
+
+  /**
+   * Adds what is pending to the total of an account, and reads the total, to which other processes add too. What cannot be
+   * added stays pending.
+   */
   const flushAccount = (accountName: string, bytes: Bytes) =>
     Effect.suspend(() => {
       pending.delete(accountName)
@@ -118,6 +131,7 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
           if (last !== undefined) last.total += sum(bytes.values())
         })
       ),
+      Effect.andThen(refresh(accountName)),
       Effect.ignore
     )
 
@@ -149,6 +163,7 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
   })
 
   const isFull = Effect.fnUntraced(function* (accountName: string, added: number, allowed: number) {
+    if ((yield* estimate(accountName)) + added <= allowed) return false
     if ((yield* read(accountName)) + added <= allowed) return false
     const now = yield* Clock.currentTimeMillis
     if (now - (recountedAt.get(accountName) ?? Number.NEGATIVE_INFINITY) < minRecountInterval) return true
