@@ -14,6 +14,7 @@ import { meteringBucketRecords } from "../metering/meteringBucketRecords.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
+import { onExitSync } from "../runtime/onExitSync.ts"
 import { AllowedShare, measureGrowth } from "../store/growth.ts"
 import * as Partition from "../store/Partition.ts"
 import { Change, type Commit, type IdempotencyRecord, Store, type StoreOperations } from "../store/Store.ts"
@@ -30,7 +31,7 @@ const responsesTtl = 2 * dayMs
 /** In milliseconds. */
 const flushInterval = 1_000
 const minRecountInterval = 60_000
-/** How many accounts and metering buckets a process remembers. */
+/** How many accounts, and accounts of partitions, a process remembers. */
 const maxRemembered = 10_000
 
 /** Bytes by the name of their counter. */
@@ -48,6 +49,13 @@ const sum = (bytes: Iterable<number>): number => {
   let total = 0
   for (const count of bytes) total += count
   return total
+}
+
+/** What a commit adds: the growth of its records, and the response that it records. */
+const getBytes = (growth: number, idempotency: IdempotencyRecord | undefined, now: number): Bytes => {
+  const bytes = new Map([[recordsCounter, growth]])
+  if (idempotency !== undefined) bytes.set(responsesCounter(Math.floor(now / dayMs)), idempotency.result.length)
+  return bytes
 }
 
 const negate = (bytes: Bytes): Bytes => new Map([...bytes].map(([counter, by]) => [counter, -by]))
@@ -77,7 +85,7 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
   /** The totals that were last read. */
   const known = new BoundedMap<string, { total: number; readonly readAt: number }>(maxRemembered)
   const recountedAt = new BoundedMap<string, number>(maxRemembered)
-  const bucketAccounts = new BoundedMap<string, string>(maxRemembered)
+  const partitionAccounts = new BoundedMap<string, string>(maxRemembered)
 
   const addPending = (accountName: string, bytes: Bytes): void => {
     const counts = pending.get(accountName) ?? new Map<string, number>()
@@ -174,7 +182,6 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
 
   /** The account of a metering bucket, which is in the first commit of its partition or can be read. */
   const readBucketAccount = Effect.fnUntraced(function* (
-    bucketId: string,
     partition: Partition.Partition,
     changes: ReadonlyArray<Change>
   ) {
@@ -183,20 +190,41 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
     const [record] = written?._tag === "Put" ? [{ ...written, version: 0 }] : yield* store.get(partition, [key])
     const bucket = record === undefined ? Option.none() : yield* Effect.option(meteringBucketRecords.decode(record))
     if (Option.isNone(bucket)) return undefined
-    const { accountName } = bucket.value.value
-    bucketAccounts.set(bucketId, accountName)
-    return accountName as string
+    return bucket.value.value.accountName as string
   })
 
   const findAccount = (partition: Partition.Partition, changes: ReadonlyArray<Change>) => {
+    const known = partitionAccounts.get(partition)
+    if (known !== undefined) return Effect.succeed(known)
     const owner = Partition.getOwner(partition)
     if (owner === undefined) return Effect.succeed(undefined)
-    if ("accountName" in owner) return Effect.succeed(owner.accountName)
-    const cached = bucketAccounts.get(owner.bucketId)
-    return cached === undefined ? readBucketAccount(owner.bucketId, partition, changes) : Effect.succeed(cached)
+    const reading = "accountName" in owner ? Effect.succeed(owner.accountName) : readBucketAccount(partition, changes)
+    return Effect.tap(reading, (accountName) => {
+      if (accountName !== undefined) partitionAccounts.set(partition, accountName)
+      return Effect.void
+    })
   }
 
-  const commitCounted = Effect.fnUntraced(function* (
+  /** Commits the changes, and counts their bytes. */
+  const commitFor = (
+    accountName: string,
+    bytes: Bytes,
+    partition: Partition.Partition,
+    changes: ReadonlyArray<Change>,
+    idempotency: IdempotencyRecord | undefined
+  ) => {
+    // Before the commit, so that concurrent commits do not pass the maximum together.
+    addPending(accountName, bytes)
+    return onExitSync(store.commit(partition, [...changes, ...toChanges(bytes)], idempotency), (exit) => {
+      const isApplied = Exit.isSuccess(exit)
+        ? exit.value.replayed === undefined
+        : // Nobody knows either what became of a commit that was interrupted.
+          Option.match(Exit.findErrorOption(exit), { onNone: () => true, onSome: isOutcomeUnknown })
+      if (!isApplied) addPending(accountName, negate(bytes))
+    })
+  }
+
+  const commitChecked = Effect.fnUntraced(function* (
     partition: Partition.Partition,
     changes: ReadonlyArray<Change>,
     idempotency: IdempotencyRecord | undefined,
@@ -204,11 +232,7 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
   ) {
     const accountName = yield* findAccount(partition, changes)
     if (accountName === undefined) return yield* store.commit(partition, changes, idempotency)
-    const day = Math.floor((yield* Clock.currentTimeMillis) / dayMs)
-    const bytes = new Map([
-      [recordsCounter, growth],
-      [responsesCounter(day), idempotency?.result.length ?? 0]
-    ])
+    const bytes = getBytes(growth, idempotency, yield* Clock.currentTimeMillis)
     const added = sum(bytes.values())
     const allowed = max * (yield* AllowedShare)
     const isLarge = added > largeCommitBytes && allowed < Number.POSITIVE_INFINITY
@@ -220,13 +244,7 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
       const replay = store.commit(partition, [neverApplies], idempotency)
       return yield* Effect.catchTag(replay, "StoreConflict", () => refuse)
     }
-    // Before the commit, so that concurrent commits do not pass the maximum together.
-    addPending(accountName, bytes)
-    const undo = Effect.sync(() => addPending(accountName, negate(bytes)))
-    return yield* store.commit(partition, [...changes, ...toChanges(bytes)], idempotency).pipe(
-      Effect.tap(({ replayed }) => (replayed === undefined ? Effect.void : undo)),
-      Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : undo))
-    )
+    return yield* commitFor(accountName, bytes, partition, changes, idempotency)
   })
 
   const { now } = store.commit
@@ -237,7 +255,7 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
       (partition, changes, idempotency) => {
         const growth = measureGrowth(changes)
         return isCounted(growth, idempotency)
-          ? commitCounted(partition, changes, idempotency, growth)
+          ? commitChecked(partition, changes, idempotency, growth)
           : store.commit(partition, changes, idempotency)
       },
       now &&
