@@ -2,6 +2,7 @@
  * `@tollgate/core/internal`: what Tollgate's own packages and tests share. It may change in any release.
  */
 
+export type { AuthorizingKeyBucket } from "./authorize/BucketDecisions.ts"
 export * as KeyFormat from "./crypto/KeyFormat.ts"
 export { type ErrorDocumentation, encodeProblem } from "./errors/defineError.ts"
 export { isHandled } from "./http/isHandled.ts"
@@ -13,7 +14,6 @@ export { makeOutboxStore } from "./outbox/outboxStore.ts"
 export { recordEvent } from "./outbox/recordEvent.ts"
 export {
   type AuthorizeRequestResult,
-  type AuthorizingKeyBucket,
   makeAuthorizeRequest,
   type RequestConsumer,
   type RequestLike

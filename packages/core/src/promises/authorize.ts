@@ -1,19 +1,16 @@
 /**
- * `authorize` as a promise, with plain JSON as its result.
+ * Decisions as promises, and as plain JSON.
  */
-import { type Context, DateTime, Effect } from "effect"
-import type { AuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
+import { type Context, DateTime } from "effect"
 import { type AuthorizeResult, makeAuthorize, makeDecide, type Refusal } from "../authorize/authorize.ts"
+import type { Decide } from "../authorize/BucketDecisions.ts"
 import { makeRecordDecision } from "../authorize/measureDecision.ts"
-import { makeReportOutcome, type ReportOutcome } from "../authorize/reportOutcome.ts"
 import type { KeyRefusalReason, Verified } from "../keys/Verification.ts"
 import { encodeQuotas, type QuotasJson } from "../metering/Quota.ts"
 import type { SubscriptionStatus } from "../metering/Subscription.ts"
 import type { SubscriptionRefusal } from "../metering/Usage.ts"
 import type { RateLimitStatus } from "../rateLimits/RateLimitTake.ts"
-import { formatRefusalHeaders, type HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
-import type { BackgroundTasks } from "../runtime/BackgroundTasks.ts"
 import type { HotPath } from "../store/HotPath.ts"
 import type { TelemetryShape } from "../telemetry/Telemetry.ts"
 import { runPossiblySync } from "./run.ts"
@@ -56,56 +53,34 @@ export type AuthorizeResultJson =
     })
   | (Refusal<"over-quota", Consumer> & { readonly meter: string; readonly max: number; readonly resetsOn: string })
 
-/**
- * Written by hand for speed. What only `requireApiKey` needs stays on the object, but hidden: the policy of a refusal, for
- * the response headers, and `reportOutcome` of a request that has reserved its meters.
- */
-const encode = (result: AuthorizeResult, tasks: BackgroundTasks): AuthorizeResultJson => {
-  if (result.allowed) {
-    const { quotas, charge, ...rest } = result
-    const encoded = quotas === undefined ? rest : { ...rest, quotas: encodeQuotas(quotas) }
-    if (charge === undefined) return encoded
-    return Object.defineProperty(encoded, "reportOutcome", { value: makeReportOutcome(charge, tasks) })
+/** Written by hand for speed. */
+export const encodeDecision = (decision: AuthorizeResult): AuthorizeResultJson => {
+  if (decision.allowed) {
+    const { quotas, charge: _, ...rest } = decision
+    return quotas === undefined ? rest : { ...rest, quotas: encodeQuotas(quotas) }
   }
-  if (result.reason !== "over-quota" && result.reason !== "rate-limited") return result
-  const { policy, ...rest } = result
-  const encoded = rest.reason === "over-quota" ? { ...rest, resetsOn: DateTime.formatIso(rest.resetsOn) } : rest
-  return Object.defineProperty(encoded, "policy", { value: policy })
+  if (decision.reason !== "over-quota" && decision.reason !== "rate-limited") return decision
+  const { policy: _, ...rest } = decision
+  return rest.reason === "over-quota" ? { ...rest, resetsOn: DateTime.formatIso(rest.resetsOn) } : rest
 }
 
-/** The headers of a response to a request that a rate limit or a quota refused. */
-export const getRefusalHeaders = (refusal: object): Readonly<Record<string, string>> => {
-  const { policy } = refusal as { readonly policy?: HeaderPolicy | undefined }
-  return policy === undefined ? {} : formatRefusalHeaders(policy)
-}
-
-/** The function to call when a request has ended, if the request has reserved its meters. */
-export const getReportOutcome = (result: object): ReportOutcome | undefined =>
-  (result as { readonly reportOutcome?: ReportOutcome | undefined }).reportOutcome
-
-/** Makes the `authorize` method of key buckets. Without `immediate`, every decision runs in a fiber. */
-export const makeAuthorizeMethod = (
+/** Makes the function that decides on requests. Without `immediate`, every decision runs in a fiber. */
+export const makeDecideFor = (
   services: Parameters<typeof makeAuthorize>[0],
   telemetry: TelemetryShape,
-  tasks: BackgroundTasks,
   enter: () => Context.Context<never>,
   immediate: HotPath | undefined
 ) => {
   const authorize = makeAuthorize(services)
   const decide = makeDecide(services)
   const record = makeRecordDecision(telemetry)
-  return (bucket: KeyBucket) =>
-    (key: string | undefined, options?: AuthorizeOptions): Promise<AuthorizeResultJson> => {
+  return (bucket: KeyBucket): Decide =>
+    (key, options, toResult) => {
       const start = performance.now()
-      // A value that is not a string is treated like any other malformed key.
-      const text = typeof key === "string" ? key : ""
       return runPossiblySync(
-        () =>
-          Effect.mapEager(
-            immediate === undefined ? authorize(bucket, text, options) : decide(bucket, text, options, immediate),
-            (result) => encode(result, tasks)
-          ),
+        () => (immediate === undefined ? authorize(bucket, key, options) : decide(bucket, key, options, immediate)),
         enter(),
+        toResult,
         (exit) => record(exit, start)
       )
     }

@@ -3,6 +3,7 @@
  */
 import { Clock, Context, DateTime, Effect } from "effect"
 import type { AuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
+import { type AuthorizingKeyBucket, type BucketDecisions, bucketDecisions } from "../authorize/BucketDecisions.ts"
 import { toSourceStream } from "../deployments/uploads/sourceStream.ts"
 import type { Uploads } from "../deployments/uploads/Uploads.ts"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
@@ -22,15 +23,14 @@ import { makeImmediate } from "../store/HotPath.ts"
 import type { StoreOperations } from "../store/Store.ts"
 import type { HostContext } from "../telemetry/makeHostContext.ts"
 import type { TelemetryShape } from "../telemetry/Telemetry.ts"
-import { type AuthorizeResultJson, makeAuthorizeMethod } from "./authorize.ts"
-import { setHandleContext } from "./handleContexts.ts"
+import { type AuthorizeResultJson, encodeDecision, makeDecideFor } from "./authorize.ts"
 import type { AccountHandle, KeyBucketHandle } from "./handles.ts"
 import { makeAccountHandles, makeAccountsMethods } from "./makeHandles.ts"
 import type { CallOperation } from "./makeMethods.ts"
 import { runPossiblySync } from "./run.ts"
 
 /** A key bucket of a Tollgate in process. */
-export interface LocalKeyBucketHandle extends KeyBucketHandle {
+export interface LocalKeyBucketHandle extends KeyBucketHandle, AuthorizingKeyBucket {
   /**
    * Decides whether a request with this key is allowed, as one decision: the key, its scopes, the subscription,
    * rate limits and quotas. If anything refuses, nothing is taken or counted. Call it for every request that your
@@ -87,7 +87,7 @@ export const makeLocalHandles = ({
   const immediate = host.isTraced ? undefined : makeImmediate(store, clock)
   const verify = (bucket: KeyBucket, key: string) =>
     immediate === undefined ? keys.verifyKey(bucket, key) : keys.checkKey(bucket, key, immediate)
-  const makeAuthorizeFor = makeAuthorizeMethod({ store, keys, usage, reservations }, telemetry, tasks, enter, immediate)
+  const decideFor = makeDecideFor({ store, keys, usage, reservations }, telemetry, enter, immediate)
   const call: CallOperation = Object.assign(
     (...[description, scope, request]: Parameters<CallOperation>) =>
       Effect.flatMap(
@@ -101,19 +101,27 @@ export const makeLocalHandles = ({
   const account = makeAccountHandles<LocalKeyBucketHandle>({
     call,
     makeKeyBucket: (handle, bucket) => {
-      setHandleContext(handle, {
+      const decisions: BucketDecisions = {
+        decide: decideFor(bucket),
         context: host.context,
+        tasks,
         addLimits: (policies, meteringBucketId) => limitHomes.add(bucket, policies, meteringBucketId),
         rememberKeys: () => {
           keys.recentKeys.enable()
           return (key, scopes) => keys.recentKeys.has(bucket, key, scopes, clock)
         }
-      })
-      return Object.assign(handle, {
+      }
+      const methods = {
         verify: (key: string | undefined) =>
-          runPossiblySync(() => Effect.mapEager(verify(bucket, key ?? ""), encodeVerification), enter()),
-        authorize: makeAuthorizeFor(bucket)
-      })
+          runPossiblySync(() => verify(bucket, key ?? ""), enter(), encodeVerification),
+        // A value that is not a string is treated like any other malformed key.
+        authorize: (key: string | undefined, options?: AuthorizeOptions) =>
+          decisions.decide(typeof key === "string" ? key : "", options, encodeDecision)
+      }
+      // Not enumerable, so that it is not shown with the methods.
+      return Object.defineProperty(Object.assign(handle, methods), bucketDecisions, {
+        value: decisions
+      }) as LocalKeyBucketHandle
     },
     tryConsume: ({ accountName, bucketId }, subscriptionId, meters) => {
       const amounts = parseAmounts(meters)
@@ -124,15 +132,13 @@ export const makeLocalHandles = ({
           : usage.consumeOnHotPath(bucketId, subscriptionId, amounts, immediate)
       return runPossiblySync(
         () =>
-          Effect.mapEager(
-            Effect.flatMapEager(
-              owners.meteringBucket(bucketId),
-              (owner): Effect.Effect<ConsumedMeters, SubscriptionCountError> =>
-                owner.accountName === accountName ? consume() : Effect.fail(new MeteringBucketNotFound({ bucketId }))
-            ),
-            ({ quotas }) => encodeQuotas(quotas)
+          Effect.flatMapEager(
+            owners.meteringBucket(bucketId),
+            (owner): Effect.Effect<ConsumedMeters, SubscriptionCountError> =>
+              owner.accountName === accountName ? consume() : Effect.fail(new MeteringBucketNotFound({ bucketId }))
           ),
-        enter()
+        enter(),
+        ({ quotas }) => encodeQuotas(quotas)
       )
     },
     upload: (url, source) => uploads.receive(url, toSourceStream(source), { transferOwnership: true })

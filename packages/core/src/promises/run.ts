@@ -17,34 +17,31 @@ export const run = async <A, E>(
   throw Cause.squash(exit.cause)
 }
 
-const exitToPromise = <A, E>(exit: Exit.Exit<A, E>): Promise<A> =>
-  Exit.isSuccess(exit) ? Promise.resolve(exit.value) : Promise.reject(Cause.squash(exit.cause))
-
 /**
  * Like `run`, for the hot path: needs no fiber if `start` returns an `Exit`. If `start` throws, the promise rejects: a
  * proxy as input may throw.
  */
-export const runPossiblySync = <A, E>(
+export const runPossiblySync = <A, E, B>(
   start: () => Effect.Effect<A, E>,
   context: Context.Context<never>,
+  toResult: (value: A) => B,
   onExit?: (exit: Exit.Exit<A, E>) => void
-): Promise<A> => {
-  const finish = (exit: Exit.Exit<A, E>): Promise<A> => {
-    onExit?.(exit)
-    return exitToPromise(exit)
-  }
-  let effect: Effect.Effect<A, E>
-  try {
-    effect = start()
-  } catch (error) {
-    return finish(Exit.die(error))
-  }
-  if (Exit.isExit(effect)) return finish(effect as Exit.Exit<A, E>)
-  const fiber = Effect.runForkWith(context)(effect)
-  const exit = fiber.pollUnsafe()
-  if (exit !== undefined) return finish(exit)
-  return new Promise((resolve) => fiber.addObserver((exit) => resolve(finish(exit))))
-}
+): Promise<B> =>
+  new Promise((resolve, reject) => {
+    const finish = (exit: Exit.Exit<A, E>): void => {
+      onExit?.(exit)
+      if (Exit.isSuccess(exit)) resolve(toResult(exit.value))
+      else reject(Cause.squash(exit.cause))
+    }
+    let effect: Effect.Effect<A, E>
+    try {
+      effect = start()
+    } catch (error) {
+      return finish(Exit.die(error))
+    }
+    if (Exit.isExit(effect)) finish(effect as Exit.Exit<A, E>)
+    else Effect.runForkWith(context)(effect).addObserver(finish)
+  })
 
 /** Calls a function that returns a promise. If the function throws, the promise rejects: a proxy as input may throw. */
 export const rejectIfThrows = <A>(start: () => Promise<A>): Promise<A> => {

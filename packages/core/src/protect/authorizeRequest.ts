@@ -2,25 +2,24 @@
  * Decides whether a request to one of your own routes is allowed: requires a valid API key, and what the options of the
  * route ask for. Otherwise makes the problem response. The `requireApiKey` of every framework binding is built on it.
  */
-import { Clock, DateTime } from "effect"
+import { Clock, DateTime, Predicate } from "effect"
 import { MissingScope, Unauthorized } from "../access/AccessError.ts"
 import { parseBearerToken } from "../access/parseBearerToken.ts"
-import type { AuthorizeOptions, ParsedAuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
-import type { ReportOutcome } from "../authorize/reportOutcome.ts"
+import type { AuthorizeResult } from "../authorize/authorize.ts"
+import { type AuthorizingKeyBucket, bucketDecisions } from "../authorize/BucketDecisions.ts"
+import { makeReportOutcome, type ReportOutcome } from "../authorize/reportOutcome.ts"
 import { encodeProblem, type ProblemJson } from "../errors/defineError.ts"
 import { ServerBusy } from "../errors/requestErrors.ts"
 import type { TollgateError } from "../errors/TollgateError.ts"
 import { logRequestError, resolveRequestId } from "../http/RequestId.ts"
 import { type QuotaPeriod, toPolicies } from "../metering/ConsumeResult.ts"
 import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
-import type { QuotasJson } from "../metering/Quota.ts"
+import { encodeQuotas, type Quotas, type QuotasJson } from "../metering/Quota.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../metering/QuotaError.ts"
-import { type AuthorizeResultJson, getRefusalHeaders, getReportOutcome } from "../promises/authorize.ts"
-import { getHandleContext } from "../promises/handleContexts.ts"
 import { RateLimited } from "../rateLimits/RateLimitError.ts"
 import type { RateLimitStatus } from "../rateLimits/RateLimitTake.ts"
-import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
-import { BoundedMap } from "../runtime/BoundedMap.ts"
+import { formatRateLimitHeaders, formatRefusalHeaders, type HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
+import type { BackgroundTasks } from "../runtime/BackgroundTasks.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import { nextBatch } from "../runtime/nextBatch.ts"
 import * as Options from "../runtime/Options.ts"
@@ -42,11 +41,11 @@ export interface RequestConsumer {
   /** The remaining quota of each meter that this request used. */
   readonly remaining: Readonly<Record<string, number>>
   /** The subscription that the request used, with `metering`. */
-  readonly subscription?: AllowedJson["subscription"]
+  readonly subscription?: Allowed["subscription"]
   /** The quotas of the meters that the request used. */
   readonly quotas?: QuotasJson | undefined
   /** What is left of the rate limits: those of the route, then those of the plans. */
-  readonly rateLimits?: AllowedJson["rateLimits"]
+  readonly rateLimits?: Allowed["rateLimits"]
 }
 
 /** Access to a request's headers, query parameters and connection, for any framework. */
@@ -57,7 +56,7 @@ export interface RequestLike {
   readonly connection?: object | undefined
 }
 
-type AllowedJson = Extract<AuthorizeResultJson, { readonly allowed: true }>
+type Allowed = Extract<AuthorizeResult, { readonly allowed: true }>
 
 type Headers = Readonly<Record<string, string>>
 
@@ -104,16 +103,24 @@ const makeInvalidKeyRefusal = (keyFrom: RequireApiKeyOptions["keyFrom"]): Refusa
   }
 }
 
+const noHeaders: Headers = {}
+const noRateLimits: ReadonlyArray<RateLimitStatus> = []
+const noMeters: QuotasJson["meters"] = {}
+const noPeriod: QuotaPeriod = { start: 0, end: 0 }
+
 /** Bindings do not run in Effect, so this is the clock that Effect programs have by default. */
 const clock = Clock.Clock.defaultValue()
 
+const toRefusalHeaders = (policy: HeaderPolicy | undefined): Headers =>
+  policy === undefined ? noHeaders : formatRefusalHeaders(policy)
+
 const toRefusal = (
-  result: Extract<AuthorizeResultJson, { readonly allowed: false }>,
+  decision: Extract<AuthorizeResult, { readonly allowed: false }>,
   invalidKey: RefusalProblem
 ): RefusalProblem => {
-  switch (result.reason) {
+  switch (decision.reason) {
     case "missing-scope":
-      return { error: new MissingScope({ scopes: result.scopes }), headers: {} }
+      return { error: new MissingScope({ scopes: decision.scopes }), headers: {} }
     case "no-subscription":
     case "subscription-not-active":
       return {
@@ -121,19 +128,19 @@ const toRefusal = (
         headers: {}
       }
     case "rate-limited": {
-      const { limit, retryAfterMs } = result
+      const { limit, retryAfterMs, policy } = decision
       // There is no policy if the subscription has too many requests in flight.
       const headers = {
         "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1_000))),
-        ...getRefusalHeaders(result)
+        ...toRefusalHeaders(policy)
       }
       return { error: new RateLimited({ limit, retryAfterMs }), headers }
     }
     case "over-quota": {
-      const { meter, max, resetsOn } = result
-      const detail = `The quota resets on ${resetsOn}`
-      const error = new QuotaExceeded({ meter, max, resetsOn: DateTime.makeUnsafe(resetsOn), detail })
-      return { error, headers: getRefusalHeaders(result) }
+      const { meter, max, resetsOn, policy } = decision
+      const detail = `The quota resets on ${DateTime.formatIso(resetsOn)}`
+      const error = new QuotaExceeded({ meter, max, resetsOn, detail })
+      return { error, headers: toRefusalHeaders(policy) }
     }
     // Outsiders cannot tell apart why a key is not valid.
     default:
@@ -171,28 +178,12 @@ const toRefusalResult = ({ error, headers }: RefusalProblem, instance: string): 
   problem: encodeProblem(error, instance)
 })
 
-/** Quotas have the same period for all requests of a subscription, and often for all subscriptions. */
-const parsedTimestamps = new BoundedMap<string, number>(10_000)
-
-const parseTimestamp = (text: string): number => {
-  const known = parsedTimestamps.get(text)
-  if (known !== undefined) return known
-  const parsed = Date.parse(text)
-  parsedTimestamps.set(text, parsed)
-  return parsed
-}
-
-const noHeaders: Headers = {}
-const noRateLimits: ReadonlyArray<RateLimitStatus> = []
-const noMeters: QuotasJson["meters"] = {}
-const noPeriod: QuotaPeriod = { start: 0, end: 0 }
-
-const toHeaders = (quotas: QuotasJson | undefined, rateLimits: AllowedJson["rateLimits"] = noRateLimits): Headers => {
+const toHeaders = (quotas: Quotas | undefined, rateLimits: Allowed["rateLimits"] = noRateLimits): Headers => {
   if (quotas === undefined && rateLimits.length === 0) return noHeaders
   const period =
     quotas === undefined
       ? noPeriod
-      : { start: parseTimestamp(quotas.periodStart), end: parseTimestamp(quotas.resetsOn) }
+      : { start: quotas.periodStart.epochMilliseconds, end: quotas.resetsOn.epochMilliseconds }
   const now = clock.currentTimeMillisUnsafe()
   return formatRateLimitHeaders(toPolicies(rateLimits, quotas?.meters ?? noMeters, period, now))
 }
@@ -204,25 +195,21 @@ const toRemaining = (meters: QuotasJson["meters"] = noMeters): Record<string, nu
 }
 
 /** All consumers have the same fields, also those that are undefined: the code that reads them is faster. */
-const toAllowedResult = (result: AllowedJson): AuthorizeRequestResult => {
-  const { consumer, keyId, scopes, subscription, quotas, rateLimits } = result
+const toAllowedResult = (decision: Allowed, tasks: BackgroundTasks): AuthorizeRequestResult => {
+  const { consumer, keyId, scopes, subscription, rateLimits, charge } = decision
   const { name, id, tags, metadata } = consumer
+  const quotas = decision.quotas && encodeQuotas(decision.quotas)
   const remaining = toRemaining(quotas?.meters)
   return {
     allowed: true,
     consumer: { name, id, keyId, tags, metadata, scopes, remaining, subscription, quotas, rateLimits },
-    headers: toHeaders(quotas, rateLimits),
-    reportOutcome: getReportOutcome(result)
+    headers: toHeaders(decision.quotas, rateLimits),
+    reportOutcome: charge && makeReportOutcome(charge, tasks)
   }
 }
 
-/** A key bucket of a Tollgate in process. */
-export interface AuthorizingKeyBucket {
-  authorize(key: string | undefined, options?: AuthorizeOptions | ParsedAuthorizeOptions): Promise<AuthorizeResultJson>
-}
-
 const keyBucket = Options.value(
-  (bucket): bucket is AuthorizingKeyBucket => Options.hasMethods(bucket, "authorize"),
+  (bucket): bucket is AuthorizingKeyBucket => Predicate.hasProperty(bucket, bucketDecisions),
   "must be a key bucket, such as gate.account(…).keyBucket(…)"
 )
 
@@ -236,7 +223,7 @@ export const makeAuthorizeRequest = <HostRequest>(
 ): ((request: RequestLike, hostRequest: HostRequest) => Promise<AuthorizeRequestResult>) => {
   Options.decodeSync(keyBucket, bucket, "keyBucket")
   const { keyFrom, onStoreUnavailable, scopes, policies, limitsIn, toAuthorizeOptions } = parseRouteOptions(options)
-  const { context, addLimits, rememberKeys } = getHandleContext(bucket)
+  const { decide, context, tasks, addLimits, rememberKeys } = bucket[bucketDecisions]
   addLimits(policies, limitsIn)
   const wasValid = onStoreUnavailable === "allow" ? rememberKeys() : () => false
   const invalidKey = makeInvalidKeyRefusal(keyFrom)
@@ -247,8 +234,11 @@ export const makeAuthorizeRequest = <HostRequest>(
       return toRefusalResult({ error: new ServerBusy(), headers: { "retry-after": "1" } }, getInstance())
     }
     try {
-      const result = await bucket.authorize(key, toAuthorizeOptions(hostRequest))
-      return result.allowed ? toAllowedResult(result) : toRefusalResult(toRefusal(result, invalidKey), getInstance())
+      return await decide(key, toAuthorizeOptions(hostRequest), (decision) =>
+        decision.allowed
+          ? toAllowedResult(decision, tasks)
+          : toRefusalResult(toRefusal(decision, invalidKey), getInstance())
+      )
     } catch (error) {
       if (error instanceof InvalidInput) return toRefusalResult({ error, headers: {} }, getInstance())
       if (!(error instanceof StoreUnavailable || error instanceof StoreConflict)) throw toServerError(error)
