@@ -8,6 +8,7 @@ import { memorySourceStore, targetFromPromises } from "@tollgate/core/store"
 import { requireApiKey } from "@tollgate/express"
 import { MemoryStore } from "@tollgate/memory"
 import { defineError } from "../src/errors/defineError.ts"
+import { applyPatch } from "../src/schema/patch.ts"
 
 const store = MemoryStore.open()
 const secret = "x".repeat(32)
@@ -68,4 +69,14 @@ export const undocumentedErrors = [
   defineError<never>()("WithoutRemedy", { ...declaration, meaning: "It occurs." }),
   // @ts-expect-error: the meaning is required
   defineError<never>()("WithoutMeaning", { ...declaration, remedy: "Try again." })
+]
+
+const stored: { readonly name: string; readonly description?: string } = { name: "alice" }
+
+export const wrongPatches = [
+  // @ts-expect-error: the record has no such field, so the value would be lost
+  applyPatch(stored, { note: "x" }),
+  // @ts-expect-error: a required field cannot be cleared
+  applyPatch(stored, { name: null }),
+  applyPatch(stored, { description: null })
 ]

@@ -29,6 +29,7 @@ import { Limits } from "../runtime/Limits.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
 import { invalidBody } from "../schema/InvalidInput.ts"
 import { type PageRequest, toPage } from "../schema/Page.ts"
+import { applyPatch } from "../schema/patch.ts"
 import { tagTerms } from "../schema/Tags.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
@@ -267,24 +268,16 @@ const make = Effect.gen(function* () {
       params: bucket,
       query: { ifTags, ...include } = {},
       headers: { ifMatch } = {},
-      payload: patch
+      payload: { name: newName, ...patch }
     }) {
       const name = bucket.consumerName
-      if (patch.name !== undefined && patch.name !== name) {
+      if (newName !== undefined && newName !== name) {
         return yield* invalidBody("/name", "a consumer cannot be renamed")
       }
       const attempt = Effect.gen(function* () {
         const entry = yield* findConsumer(bucket, name, ifTags)
         yield* checkVersion(entry, ifMatch)
-        const { description: previousDescription, ...rest } = entry.value
-        const description = patch.description === undefined ? previousDescription : (patch.description ?? undefined)
-        const value: StoredConsumer = {
-          ...rest,
-          ...(description === undefined ? {} : { description }),
-          ...(patch.tags === undefined ? {} : { tags: patch.tags }),
-          ...(patch.metadata === undefined ? {} : { metadata: patch.metadata }),
-          updatedOn: yield* DateTime.now
-        }
+        const value = applyPatch(entry.value, { ...patch, updatedOn: yield* DateTime.now })
         // Before the commit, because it reads from the store: an update that was applied must not fail.
         const result = yield* toSingleConsumer(bucket, value, include)
         const commitResult = yield* store.commit(getKeyBucketPartition(bucket), [

@@ -7,7 +7,7 @@ import type { SecretBox } from "../crypto/SecretBox.ts"
 import { type ApiKeyCreate, type ApiKeyImport, KeyId, type StoredKey } from "../records/ApiKey.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { invalidBody } from "../schema/InvalidInput.ts"
-import { type KeyFields, toStoredFields } from "./keyFields.ts"
+import { patchFields } from "./keyFields.ts"
 import { hashAndEncrypt, hashAndEncryptImported } from "./keyValues.ts"
 
 export interface NewKey {
@@ -16,9 +16,9 @@ export interface NewKey {
   readonly value: string | undefined
 }
 
-const makeFields = Effect.fnUntraced(function* (consumerName: string, fields: KeyFields, now: DateTime.Utc) {
+const generateFields = Effect.fnUntraced(function* (consumerName: string, now: DateTime.Utc) {
   const id = KeyId.make(yield* Id.generate("key"))
-  return { id, consumer: consumerName, createdOn: now, updatedOn: now, ...toStoredFields(fields) }
+  return { id, consumer: consumerName, createdOn: now, updatedOn: now }
 })
 
 /** Rejects a supplied value that has the configured key prefix but not a valid checksum. */
@@ -38,9 +38,9 @@ export const makeKey = Effect.fnUntraced(function* (
 ) {
   if (key !== undefined) yield* validateSuppliedKey(secretBox, key, `${pointer}/key`)
   const value = key ?? (yield* secretBox.generate)
-  const base = yield* makeFields(consumerName, fields, now)
+  const base = yield* generateFields(consumerName, now)
   const stored: StoredKey = { ...base, ...(yield* hashAndEncrypt(secretBox, bucket, base.id, value)) }
-  return { stored, value } satisfies NewKey
+  return { stored: patchFields(stored, fields), value } satisfies NewKey
 })
 
 /** Creates a key for a consumer from the hash of its value. */
@@ -51,11 +51,11 @@ export const makeImportedKey = Effect.fnUntraced(function* (
   { hash, suffix = "", algorithm: _, ...fields }: ApiKeyImport,
   now: DateTime.Utc
 ) {
-  const base = yield* makeFields(consumerName, fields, now)
+  const base = yield* generateFields(consumerName, now)
   const stored: StoredKey = {
     ...base,
     suffix,
     ...(yield* hashAndEncryptImported(secretBox, bucket, base.id, hash))
   }
-  return { stored, value: undefined } satisfies NewKey
+  return { stored: patchFields(stored, fields), value: undefined } satisfies NewKey
 })

@@ -14,14 +14,19 @@ export type MeteringBucketId = typeof MeteringBucketId.Type
 export const MeteringBucketName = pathName.pipe(Schema.brand("MeteringBucketName"))
 export type MeteringBucketName = typeof MeteringBucketName.Type
 
+/** The fields that the caller sets, besides the account. Everything else that has them is derived from here. */
+const inputFields = {
+  /** Unique in the account. It never changes. */
+  name: Schema.optionalKey(MeteringBucketName)
+}
+
 /** A metering bucket: holds plans, subscriptions and their usage. */
 export const MeteringBucket = Schema.Struct({
   id: MeteringBucketId,
   createdOn: Timestamp,
   updatedOn: Timestamp,
   accountName: AccountName,
-  /** Unique in the account. It never changes. */
-  name: Schema.optionalKey(MeteringBucketName)
+  ...inputFields
 }).annotate({ identifier: "MeteringBucket" })
 export type MeteringBucket = typeof MeteringBucket.Type
 /** A metering bucket, as plain JSON. */
@@ -30,6 +35,6 @@ export type MeteringBucketJson = typeof MeteringBucket.Encoded
 /** `accountName` defaults to the caller's account. A caller with access to all accounts must set it. */
 export const MeteringBucketCreate = Schema.Struct({
   accountName: Schema.optionalKey(AccountName),
-  name: Schema.optionalKey(MeteringBucketName)
+  ...inputFields
 }).annotate({ identifier: "MeteringBucketCreate" })
 export type MeteringBucketCreate = typeof MeteringBucketCreate.Type

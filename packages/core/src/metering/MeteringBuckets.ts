@@ -153,7 +153,7 @@ const make = Effect.gen(function* () {
   const operations = implementOperations(MeteringBucketsApi, store, {
     list: ({ query: { accountName, name, ...page } }) => list(accountName, name, page),
 
-    create: Effect.fnUntraced(function* ({ payload: { accountName, name } }) {
+    create: Effect.fnUntraced(function* ({ payload: { accountName, ...fields } }) {
       if (accountName === undefined) {
         return yield* invalidBody("/accountName", "is required, because this credential is for all accounts")
       }
@@ -163,13 +163,7 @@ const make = Effect.gen(function* () {
       yield* accounts.ensureListed(accountName)
       const now = yield* DateTime.now
       const id = MeteringBucketId.make(yield* Id.generate("bckt"))
-      const bucket: MeteringBucket = {
-        id,
-        createdOn: now,
-        updatedOn: now,
-        accountName,
-        ...(name === undefined ? {} : { name })
-      }
+      const bucket: MeteringBucket = { id, createdOn: now, updatedOn: now, accountName, ...fields }
       const partition = Partition.forMeteringBucket(id)
       const bucketCommit = yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
       const directoryChanges = [
@@ -184,7 +178,8 @@ const make = Effect.gen(function* () {
           Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(store.clear(partition)))),
           Effect.mapError((error) => {
             if (!(error instanceof StoreConflict)) return error
-            if (error.reason === "unique-key") return new MeteringBucketNameTaken({ meteringBucketName: name ?? "" })
+            if (error.reason === "unique-key")
+              return new MeteringBucketNameTaken({ meteringBucketName: fields.name ?? "" })
             return error.reason === "too-many-records"
               ? new LimitReached({ limit: "meteringBucketsPerAccount", max: meteringBucketsPerAccount })
               : error

@@ -1,10 +1,11 @@
 /**
  * A plan: the limit of each meter in a period, rate limits, and the settings of its trial.
  */
-import { Schema, Struct } from "effect"
+import { Schema } from "effect"
 import { RateLimit } from "../rateLimits/RateLimit.ts"
 import { Id } from "../schema/Id.ts"
 import { MeterName, recordByShortName } from "../schema/Names.ts"
+import { clearableFields, optionalFields } from "../schema/patch.ts"
 import { isMaxCharacters, ShortText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
@@ -39,30 +40,26 @@ export type RateLimits = typeof RateLimits.Type
 /** Like `Meters`, without the length limits of requests. */
 const StoredMeters = Schema.Record(MeterName, Schema.Struct({ label: Schema.optionalKey(Schema.String), max }))
 
-const trialFields = {
+/** The fields that the caller sets. Everything else that has them is derived from here. */
+const requiredInput = { label: ShortText, planExternalId: ShortText, meters: Meters }
+const optionalInput = {
+  rateLimits: RateLimits,
   trialDays: Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 3650 }))),
   trialEndStatus: Schema.Literals(["paused", "canceled"]),
   /** Stored for the caller; Tollgate does not use it. */
   isTrialCollectPayment: Schema.Boolean
 }
 
-/** The fields that the caller sets. */
-const inputFields = {
-  label: ShortText,
-  planExternalId: ShortText,
-  meters: Meters,
-  rateLimits: Schema.optionalKey(RateLimits),
-  ...Struct.map(trialFields, Schema.optionalKey)
-}
+const createFields = { ...requiredInput, ...optionalFields(optionalInput) }
 
 /** The fields that Tollgate sets. */
 const generatedFields = { id: PlanId, createdOn: Timestamp, updatedOn: Timestamp }
 
-export const StoredPlan = Schema.Struct({ ...generatedFields, ...inputFields, meters: StoredMeters })
+export const StoredPlan = Schema.Struct({ ...generatedFields, ...createFields, meters: StoredMeters })
 export type StoredPlan = typeof StoredPlan.Type
 
 /** A plan, and whether it has subscriptions. A plan with subscriptions cannot be deleted. */
-export const Plan = Schema.Struct({ ...generatedFields, hasSubscriptions: Schema.Boolean, ...inputFields }).annotate({
+export const Plan = Schema.Struct({ ...generatedFields, hasSubscriptions: Schema.Boolean, ...createFields }).annotate({
   identifier: "Plan"
 })
 export type Plan = typeof Plan.Type
@@ -70,15 +67,13 @@ export type Plan = typeof Plan.Type
 export type PlanJson = typeof Plan.Encoded
 
 /** The input that creates a plan. `label`, `planExternalId` and `meters` are required. */
-export const PlanCreate = Schema.Struct(inputFields).annotate({ identifier: "PlanCreate" })
+export const PlanCreate = Schema.Struct(createFields).annotate({ identifier: "PlanCreate" })
 export type PlanCreate = typeof PlanCreate.Type
 
 /** The input that changes a plan. A missing field stays unchanged; `null` removes a field of the trial. */
 export const PlanUpdate = Schema.Struct({
-  ...inputFields,
-  label: Schema.optionalKey(inputFields.label),
-  planExternalId: Schema.optionalKey(inputFields.planExternalId),
-  meters: Schema.optionalKey(inputFields.meters),
-  ...Struct.map(Struct.map(trialFields, Schema.NullOr), Schema.optionalKey)
+  ...optionalFields(requiredInput),
+  ...clearableFields(optionalInput),
+  rateLimits: Schema.optionalKey(RateLimits)
 }).annotate({ identifier: "PlanUpdate" })
 export type PlanUpdate = typeof PlanUpdate.Type

@@ -8,8 +8,8 @@ import * as Id from "../crypto/Id.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
-import { omitNulls } from "../runtime/omitNulls.ts"
 import { toPage } from "../schema/Page.ts"
+import { applyPatch } from "../schema/patch.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
@@ -123,7 +123,7 @@ const make = Effect.gen(function* () {
         const bucketEntry = yield* findMeteringBucket(bucketId)
         const entry = yield* findPlan(bucketId, planId)
         yield* checkVersion(entry, ifMatch)
-        const value = omitEmptyRateLimits(omitNulls({ ...entry.value, ...patch, updatedOn: yield* DateTime.now }))
+        const value = omitEmptyRateLimits(applyPatch(entry.value, { ...patch, updatedOn: yield* DateTime.now }))
         const partition = Partition.forMeteringBucket(bucketId)
         // Before the commit, because it reads from the store: an update that was applied must not fail.
         const { value: plan } = yield* toPlanEntry(bucketId, { ...entry, value })

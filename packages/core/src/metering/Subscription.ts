@@ -6,6 +6,7 @@ import { Schema } from "effect"
 import { Id } from "../schema/Id.ts"
 import { Metadata } from "../schema/Metadata.ts"
 import { noDuplicates } from "../schema/noDuplicates.ts"
+import { clearableFields, optionalFields } from "../schema/patch.ts"
 import { LongText, ShortText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 import { PlanId } from "./Plan.ts"
@@ -37,6 +38,10 @@ export const canConsume = (status: SubscriptionStatus): boolean => consumingStat
 const uniqueList = <S extends Schema.Codec<string, string>>(item: S) =>
   Schema.Array(item).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(50), noDuplicates))
 
+/** The optional fields that an update may change too. */
+const changeableFields = { metadata: Metadata, trialEndDate: Timestamp }
+
+/** The fields that callers set, and of which an update changes the status. Everything else is derived from here. */
 const sharedFields = {
   status: SubscriptionStatus,
   type: Schema.Literal("periodic"),
@@ -47,9 +52,8 @@ const sharedFields = {
   customerKey: ShortText,
   subscriptionExternalId: ShortText,
   customerExternalId: ShortText,
-  metadata: Schema.optionalKey(Metadata),
+  ...optionalFields(changeableFields),
   trialEndStatus: Schema.optionalKey(Schema.String),
-  trialEndDate: Schema.optionalKey(Timestamp),
   trialStartDate: Schema.optionalKey(Timestamp),
   /** Stored for the caller; Tollgate does not use it. */
   productKey: Schema.optionalKey(Schema.String)
@@ -81,9 +85,8 @@ export const SubscriptionUpdate = Schema.Struct({
   status: Schema.optionalKey(SubscriptionStatus),
   /** With new plans: the share of their limits that applies in the current period. */
   prorate: Schema.optionalKey(Schema.Finite.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1 })))),
-  metadata: Schema.optionalKey(Metadata),
-  /** `null` removes the end. */
-  trialEndDate: Schema.optionalKey(Schema.NullOr(Timestamp))
+  ...clearableFields(changeableFields),
+  metadata: Schema.optionalKey(Metadata)
 }).annotate({ identifier: "SubscriptionUpdate" })
 export type SubscriptionUpdate = typeof SubscriptionUpdate.Type
 

@@ -11,6 +11,7 @@ import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { toPage } from "../schema/Page.ts"
+import { applyPatch, type Patch } from "../schema/patch.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
@@ -234,13 +235,11 @@ const make = Effect.gen(function* () {
         const entry = yield* findSubscription(bucketId, subscriptionId)
         yield* checkVersion(entry, ifMatch)
         const now = yield* trustedClock.now
-        const { planExternalIds, prorate, trialEndDate, ...fields } = patch
+        const { planExternalIds, prorate, ...fields } = patch
         const plans =
           planExternalIds === undefined ? undefined : yield* findPlansByExternalId(bucketId, planExternalIds)
-        const { prorated: _, ...rest } = entry.value
         const previousStatus = Trial.statusAt(entry.value, now)
-        const updated: StoredSubscription = {
-          ...rest,
+        const updated = applyPatch(entry.value, {
           status: previousStatus,
           ...fields,
           ...computePlanChange(
@@ -250,14 +249,14 @@ const make = Effect.gen(function* () {
             now
           ),
           updatedOn: now
-        }
+        })
         const startsTrial = updated.status === "trialing" && previousStatus !== "trialing"
         const plansOfTrial = startsTrial ? yield* readPlans(bucketId, updated.planIds) : undefined
         const value = Trial.withStatusAt(
           now,
-          Trial.updateTrial(
+          Trial.completeTrial(
             updated,
-            trialEndDate,
+            fields.trialEndDate === null,
             plansOfTrial?.map(({ value }) => value),
             now
           )
@@ -312,14 +311,13 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** The plans and the proration after an update. Setting the same plans again changes nothing. */
+/** What an update changes of the plans and the proration. Setting the same plans again changes nothing. */
 const computePlanChange = (
-  { planIds, prorated, quotaResetAnchor, renewalStrategy }: StoredSubscription,
+  { planIds, quotaResetAnchor, renewalStrategy }: StoredSubscription,
   plans: ReadonlyArray<StoredPlan> | undefined,
   prorate: number | undefined,
   now: DateTime.Utc
-): Pick<StoredSubscription, "planIds" | "prorated"> => {
-  const unchanged = { planIds, ...(prorated === undefined ? {} : { prorated }) }
+): Patch<Pick<StoredSubscription, "planIds" | "prorated">> => {
   if (
     plans === undefined ||
     haveSameIds(
@@ -327,9 +325,9 @@ const computePlanChange = (
       plans.map(({ id }) => id)
     )
   )
-    return unchanged
+    return {}
   const newPlans = { planIds: plans.map(({ id }) => id) }
-  if (prorate === undefined) return newPlans
+  if (prorate === undefined) return { ...newPlans, prorated: null }
   const periodStart = Period.periodAt(quotaResetAnchor, renewalStrategy, now).start
   return { ...newPlans, prorated: { periodStart, share: prorate } }
 }

@@ -65,20 +65,18 @@ export const makeInitialTrial = (
 }
 
 /**
- * A subscription with the trial fields of an update, where `null` removes the end. If the update starts a trial, the end
- * and the status after it come from the plans if they are missing, as for a new subscription.
+ * Completes the trial of an updated subscription. If the update starts a trial, the end and the status after it come from
+ * the plans if they are missing, as for a new subscription, unless the update removes the end.
  */
-export const updateTrial = (
-  { trialEndDate: previousEnd, ...rest }: StoredSubscription,
-  newEnd: DateTime.Utc | null | undefined,
+export const completeTrial = (
+  updated: StoredSubscription,
+  isEndRemoved: boolean,
   plansOfNewTrial: ReadonlyArray<StoredPlan> | undefined,
   now: DateTime.Utc
 ): StoredSubscription => {
-  const end = newEnd === undefined ? previousEnd : (newEnd ?? undefined)
-  const updated = end === undefined ? rest : { ...rest, trialEndDate: end }
   if (plansOfNewTrial === undefined) return updated
   const { trialEndStatus, ...dates } = makeInitialTrial(updated, plansOfNewTrial, now)
-  const isEndFromPlan = end === undefined && newEnd !== null && dates.trialEndDate !== undefined
+  const isEndFromPlan = updated.trialEndDate === undefined && !isEndRemoved && dates.trialEndDate !== undefined
   return {
     ...updated,
     ...(trialEndStatus === undefined ? {} : { trialEndStatus }),

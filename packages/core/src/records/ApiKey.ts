@@ -3,6 +3,7 @@
  */
 import { Schema, Struct } from "effect"
 import { Id } from "../schema/Id.ts"
+import { clearableFields, optionalFields } from "../schema/patch.ts"
 import { LongText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 import { Scopes } from "./Scope.ts"
@@ -18,21 +19,21 @@ export type KeyId = typeof KeyId.Type
 export const KeyVisibility = Schema.Literals(["none", "visible", "masked"])
 export type KeyVisibility = typeof KeyVisibility.Type
 
-/** The fields that callers set, with the limits of requests. */
+/** The fields that callers set, with the limits of requests. Everything else that has them is derived from here. */
 const inputFields = { expiresOn: Timestamp, description: LongText, disabled: Schema.Boolean, scopes: Scopes }
 
 /** The same fields as they are stored and returned: `disabled` only if it is `true`, `scopes` only if there are any. */
 const savedFields = {
-  expiresOn: Schema.optionalKey(Timestamp),
+  ...optionalFields(inputFields),
   description: Schema.optionalKey(Schema.String),
-  disabled: Schema.optionalKey(Schema.Boolean),
   scopes: Schema.optionalKey(Schema.Array(Schema.String))
-} satisfies Record<keyof typeof inputFields, unknown>
-
-export const savedFieldNames = Object.keys(savedFields) as ReadonlyArray<keyof typeof savedFields>
+}
 
 /** The fields that Tollgate sets. */
 const generatedFields = { id: KeyId, createdOn: Timestamp, updatedOn: Timestamp }
+
+/** The fields of a stored key that callers see. */
+export const publicFieldNames = Struct.keys({ ...generatedFields, ...savedFields })
 
 /** An API key. `key` is its value, present only if it was requested. */
 export const ApiKey = Schema.Struct({
@@ -56,7 +57,7 @@ export const SuppliedKey = Schema.String.pipe(
  */
 export const maxKeysPerConsumer = 10_000
 
-const createFields = Struct.map(inputFields, Schema.optionalKey)
+const createFields = optionalFields(inputFields)
 
 /** The input that creates a key. All fields are optional; without `key`, Tollgate generates the value. */
 export const ApiKeyCreate = Schema.Struct({
@@ -67,7 +68,7 @@ export type ApiKeyCreate = typeof ApiKeyCreate.Type
 
 /** A missing field stays unchanged; `null` clears it. */
 export const ApiKeyUpdate = Schema.Struct({
-  ...Struct.map(Struct.map(inputFields, Schema.NullOr), Schema.optionalKey),
+  ...clearableFields(inputFields),
   key: Schema.optionalKey(SuppliedKey)
 }).annotate({ identifier: "ApiKeyUpdate" })
 export type ApiKeyUpdate = typeof ApiKeyUpdate.Type

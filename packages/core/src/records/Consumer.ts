@@ -4,6 +4,7 @@
 import { Schema } from "effect"
 import { Id } from "../schema/Id.ts"
 import { Metadata } from "../schema/Metadata.ts"
+import { clearableFields, optionalFields } from "../schema/patch.ts"
 import { Tags } from "../schema/Tags.ts"
 import { LongText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
@@ -23,14 +24,16 @@ export const ConsumerName = Schema.String.pipe(
 )
 export type ConsumerName = typeof ConsumerName.Type
 
+/** The optional fields that callers set, with the limits of requests. Everything else that has them is derived from here. */
+const inputFields = { description: LongText, tags: Tags, metadata: Metadata }
+
 const fields = {
   id: ConsumerId,
   name: ConsumerName,
   createdOn: Timestamp,
   updatedOn: Timestamp,
-  description: Schema.optionalKey(Schema.String),
-  tags: Schema.optionalKey(Tags),
-  metadata: Schema.optionalKey(Metadata)
+  ...optionalFields(inputFields),
+  description: Schema.optionalKey(Schema.String)
 }
 
 /** A consumer: a named group of API keys. Its keys and managers are present only if they were requested. */
@@ -49,18 +52,16 @@ export const ConsumerCreate = Schema.Struct({
   name: ConsumerName,
   managers: Schema.optionalKey(ManagersCreate),
   apiKeys: Schema.optionalKey(Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMaxLength(maxKeysPerRequest)))),
-  description: Schema.optionalKey(LongText),
-  tags: Schema.optionalKey(Tags),
-  metadata: Schema.optionalKey(Metadata)
+  ...optionalFields(inputFields)
 }).annotate({ identifier: "ConsumerCreate" })
 export type ConsumerCreate = typeof ConsumerCreate.Type
 
 /**
- * `tags` and `metadata` replace the previous object; `null` clears the description. `name` must equal the current name.
+ * `tags` and `metadata` replace the previous object; `null` clears the other fields. `name` must equal the current name.
  */
 export const ConsumerUpdate = Schema.Struct({
   name: Schema.optionalKey(Schema.String),
-  description: Schema.optionalKey(Schema.NullOr(LongText)),
+  ...clearableFields(inputFields),
   tags: Schema.optionalKey(Tags),
   metadata: Schema.optionalKey(Metadata)
 }).annotate({ identifier: "ConsumerUpdate" })

@@ -17,12 +17,14 @@ export const Email = Schema.String.pipe(
   )
 )
 
+const managerFields = { sub: ShortText, email: Schema.optionalKey(Email) }
+
 /** A user who manages a consumer. `sub` is the id that your identity provider gives the user. */
 export const Manager = Schema.Struct({
   id: Id("mgr"),
   createdOn: Timestamp,
-  sub: Schema.String,
-  email: Schema.optionalKey(Email)
+  ...managerFields,
+  sub: Schema.String
 }).annotate({ identifier: "Manager" })
 export type Manager = typeof Manager.Type
 
@@ -34,10 +36,7 @@ export const ManagerInvite = Schema.Struct({
 }).annotate({ identifier: "ManagerInvite" })
 export type ManagerInvite = typeof ManagerInvite.Type
 
-const ManagerCreate = Schema.Struct({
-  sub: ShortText,
-  email: Schema.optionalKey(Email)
-})
+const ManagerCreate = Schema.Struct(managerFields)
 
 const maxManagers = 100
 

@@ -1,10 +1,11 @@
 /**
  * A webhook: an endpoint of a tenant to which events are sent.
  */
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import { eventTypePatterns } from "../outbox/Event.ts"
 import { Id } from "../schema/Id.ts"
 import { AccountName } from "../schema/Names.ts"
+import { clearableFields, optionalFields } from "../schema/patch.ts"
 import { boundedText, LongText } from "../schema/Text.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 
@@ -29,11 +30,15 @@ const Url = boundedText(maxUrlLength).pipe(
 
 const State = Schema.Literals(["enabled", "disabled"])
 
+/** The optional fields that callers set, with the limits of requests. Everything else that has them is derived from here. */
+const inputFields = { description: LongText }
+
 const fields = {
   id: WebhookId,
   url: Schema.String,
   /** Types of events, groups such as `consumer.*`, or `*` for all. */
   events: Schema.Array(Schema.String),
+  ...optionalFields(inputFields),
   description: Schema.optionalKey(Schema.String),
   state: State,
   /** Why Tollgate disabled the webhook. */
@@ -61,15 +66,15 @@ export const WebhookSecret = Schema.Struct({ secret: Schema.String }).annotate({
 export const WebhookCreate = Schema.Struct({
   url: Url,
   events: Schema.optionalKey(EventPatterns),
-  description: Schema.optionalKey(LongText)
+  ...optionalFields(inputFields)
 }).annotate({ identifier: "WebhookCreate" })
 export type WebhookCreate = typeof WebhookCreate.Type
 
-/** A missing field stays unchanged; `null` clears the description. */
+/** A missing field stays unchanged; `null` clears a field that may be missing. */
 export const WebhookUpdate = Schema.Struct({
   url: Schema.optionalKey(Url),
   events: Schema.optionalKey(EventPatterns),
-  description: Schema.optionalKey(Schema.NullOr(LongText)),
+  ...clearableFields(inputFields),
   state: Schema.optionalKey(State)
 }).annotate({ identifier: "WebhookUpdate" })
 export type WebhookUpdate = typeof WebhookUpdate.Type
@@ -88,14 +93,9 @@ export const StoredWebhook = Schema.Struct({
 })
 export type StoredWebhook = typeof StoredWebhook.Type
 
-export const toWebhook = ({
-  accountName: _accountName,
-  secrets: _secrets,
-  failingSince: _failingSince,
-  revision: _revision,
-  isDeleted: _isDeleted,
-  ...webhook
-}: StoredWebhook): Webhook => webhook
+const publicFieldNames = Struct.keys(fields)
+
+export const toWebhook = (stored: StoredWebhook): Webhook => Struct.pick(stored, publicFieldNames)
 
 /** Whether events of this type are sent to the webhook. */
 export const receives = ({ state, events }: StoredWebhook, type: string): boolean =>

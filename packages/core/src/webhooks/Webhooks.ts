@@ -12,6 +12,7 @@ import { makeKeyedLocks } from "../runtime/keyedLocks.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { Limits } from "../runtime/Limits.ts"
 import { toPage } from "../schema/Page.ts"
+import { applyPatch } from "../schema/patch.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
@@ -129,7 +130,7 @@ const make = Effect.gen(function* () {
       update: Effect.fnUntraced(function* ({
         params: { accountName, webhookId },
         headers: { ifMatch } = {},
-        payload: { description, ...patch }
+        payload: patch
       }) {
         if (patch.url !== undefined) {
           yield* findWebhook(accountName, webhookId)
@@ -138,20 +139,16 @@ const make = Effect.gen(function* () {
         const attempt = Effect.gen(function* () {
           const entry = yield* findWebhook(accountName, webhookId)
           yield* checkVersion({ version: getRevision(entry) }, ifMatch)
-          const { description: previous, disabledReason, failingSince, ...kept } = entry.value
-          const newDescription = description === undefined ? previous : (description ?? undefined)
           // What was queued before it was disabled is not sent any more.
-          if (kept.state === "disabled" && patch.state === "enabled") yield* failAllPending(entry.value)
+          if (entry.value.state === "disabled" && patch.state === "enabled") yield* failAllPending(entry.value)
           // An endpoint that is enabled again, or replaced, starts anew.
           const isReset = patch.state === "enabled" || patch.url !== undefined
-          const value: StoredWebhook = {
-            ...kept,
-            ...(newDescription === undefined ? {} : { description: newDescription }),
-            ...(disabledReason === undefined || patch.state !== undefined ? {} : { disabledReason }),
-            ...(failingSince === undefined || isReset ? {} : { failingSince }),
+          const value = applyPatch(entry.value, {
             ...patch,
+            ...(patch.state === undefined ? {} : { disabledReason: null }),
+            ...(isReset ? { failingSince: null } : {}),
             updatedOn: yield* DateTime.now
-          }
+          })
           const commitResult = yield* store.commit(Partition.forEvents(accountName), [
             replaceWebhook(entry, value),
             ...(yield* recordEvent("webhook.updated", value))
