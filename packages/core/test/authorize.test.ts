@@ -323,6 +323,27 @@ describe.each(storesOnCallersClock)("authorize, on %s", (_, store) => {
       })
     )
 
+    it.effect("follows options that change between calls, and refuses those that become invalid", () =>
+      Effect.gen(function* () {
+        const { authorize } = yield* setUp()
+        const rateLimit = { limit: 10, per: "day", cost: 1 } as const
+        const options = { rateLimit: { ...rateLimit, cost: 1 } }
+        const remaining = Effect.map(authorize(options), (result) =>
+          result.allowed ? result.rateLimits?.[0]?.remaining : undefined
+        )
+        assert.strictEqual(yield* remaining, 9)
+        options.rateLimit.cost = 4
+        assert.strictEqual(yield* remaining, 5)
+        options.rateLimit.cost = 1
+        assert.strictEqual(yield* remaining, 4)
+        assert.isTrue((yield* authorize({ rateLimit: { ...rateLimit } })).allowed)
+        options.rateLimit.cost = 11
+        assert.strictEqual((yield* Effect.flip(remaining))._tag, "InvalidInput")
+        Object.assign(options, { rateLimit: { ...rateLimit, cost: () => 1 } })
+        assert.strictEqual((yield* Effect.flip(remaining))._tag, "InvalidInput")
+      })
+    )
+
     it.effect("tells what is left of a limit, and when to retry", () =>
       Effect.gen(function* () {
         const { authorize, meteringBucketId } = yield* setUp()

@@ -38,7 +38,7 @@ import type {
   ParsedLimits
 } from "./AuthorizeOptions.ts"
 import { traceDecision } from "./measureDecision.ts"
-import { parseAuthorizeOptions } from "./parseAuthorizeOptions.ts"
+import { makeParseAuthorizeOptions } from "./parseAuthorizeOptions.ts"
 
 interface Allowed {
   readonly allowed: true
@@ -132,6 +132,8 @@ interface Services {
 
 /** Makes the function that decides on a request. It returns an `Exit` if the store answers at once. */
 export const makeDecide = ({ keys, usage, reservations }: Omit<Services, "store">) => {
+  const parseOptions = makeParseAuthorizeOptions()
+
   /** Takes from rate limits for a request without meters. They are counted in a metering bucket, or in the key bucket. */
   const takeFromLimits = (
     bucket: KeyBucket,
@@ -222,7 +224,7 @@ export const makeDecide = ({ keys, usage, reservations }: Omit<Services, "store"
     options: AuthorizeOptions | ParsedAuthorizeOptions | undefined,
     hotPath: HotPath
   ): Effect.Effect<AuthorizeResult, AuthorizeError> =>
-    Effect.flatMapEager(parseAuthorizeOptions(options), (parsed) =>
+    Effect.flatMapEager(parseOptions(options), (parsed) =>
       Effect.flatMapEager(
         keys.checkKey(bucket, key, hotPath),
         (check): Effect.Effect<AuthorizeResult, AuthorizeError> =>

@@ -49,9 +49,9 @@ const costCheck = Schema.makeFilter(({ limit, burst = limit, cost = 1 }: Costly)
   cost <= burst ? undefined : { path: ["cost"], issue: `must be at most the burst, which is ${burst}` }
 )
 
-export const rateLimitOptionFields = { name: Options.optional(RateLimitName), ...limitFields }
-
-const RateLimitInput = Schema.Struct(rateLimitOptionFields).pipe(Schema.check(rateLimitCheck, costCheck))
+const RateLimitInput = Schema.Struct({ name: Options.optional(RateLimitName), ...limitFields }).pipe(
+  Schema.check(rateLimitCheck, costCheck)
+)
 const NamedRateLimitInput = Schema.Struct({ name: RateLimitName, ...limitFields }).pipe(
   Schema.check(rateLimitCheck, costCheck)
 )

@@ -1,98 +1,67 @@
 /**
  * Validates the options of `authorize`. An unknown name is refused: with a mistyped `metering`, nothing would be counted.
  */
-import { Effect, Exit, Schema } from "effect"
-import { parseAmounts } from "../metering/Quota.ts"
-import type { RateLimitPolicy } from "../rateLimits/RateLimit.ts"
-import { RequiredScopes } from "../records/Scope.ts"
-import { BoundedMap } from "../runtime/BoundedMap.ts"
+import { Effect, Exit } from "effect"
 import { isPlainObject } from "../runtime/isPlainObject.ts"
 import { makeDecoder } from "../schema/decodeInput.ts"
 import { type InvalidInput, invalidParameter } from "../schema/InvalidInput.ts"
-import {
-  type AppliedRateLimit,
-  type AuthorizeOptions,
-  type MeteringOptions,
-  ParsedAuthorizeOptions,
-  type ParsedLimits,
-  type RateLimitOptions
-} from "./AuthorizeOptions.ts"
-import { AuthorizeInput, authorizeFields, rateLimitOptionFields, toParsedOptions } from "./authorizeSchemas.ts"
+import { type AuthorizeOptions, ParsedAuthorizeOptions } from "./AuthorizeOptions.ts"
+import { AuthorizeInput, toParsedOptions } from "./authorizeSchemas.ts"
 
 const noOptions = new ParsedAuthorizeOptions()
 
-export const parseAuthorizeOptions = (
-  options: AuthorizeOptions | ParsedAuthorizeOptions | undefined
-): Effect.Effect<ParsedAuthorizeOptions, InvalidInput> => {
-  if (options === undefined) return Effect.succeed(noOptions)
-  if (options instanceof ParsedAuthorizeOptions) return Effect.succeed(options)
-  const parsed = parseFast(options)
-  return parsed === undefined ? decode(options) : Effect.succeed(parsed)
-}
-
 const decodeOptions = makeDecoder(AuthorizeInput, "parameters", { onExcessProperty: "error" })
 
-const decode = (options: AuthorizeOptions): Effect.Effect<ParsedAuthorizeOptions, InvalidInput> => {
-  if (!isPlainObject(options)) return Effect.fail(invalidParameter("options", "must be a plain object"))
-  return Exit.map(decodeOptions(options), (input) => {
-    const parsed = toParsedOptions(input)
-    if (input.rateLimit !== undefined && typeof parsed.limits === "object") {
-      const [applied] = parsed.limits.rateLimits
-      if (applied !== undefined) validPolicies.set(toPolicyKey(input.rateLimit), applied.policy)
-    }
-    return parsed
-  })
+const decode = (options: AuthorizeOptions): Exit.Exit<ParsedAuthorizeOptions, InvalidInput> =>
+  isPlainObject(options)
+    ? Exit.map(decodeOptions(options), toParsedOptions)
+    : Exit.fail(invalidParameter("options", "must be a plain object"))
+
+/** Copies options that were found valid: plain objects, lists, texts and numbers. */
+const copy = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(copy)
+  return isPlainObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, item]) => [name, copy(item)]))
+    : value
 }
 
-/** The policies that were validated, by their numbers as they were given: the same options come with every request. */
-const validPolicies = new BoundedMap<string, RateLimitPolicy>(1_000)
+type Fields = Readonly<Record<string, unknown>>
 
-const toPolicyKey = ({ name, limit, per, burst }: RateLimitOptions): string =>
-  // Told apart from a limit with the name "undefined".
-  `${name === undefined ? "" : `"${name}"`} ${limit} ${per} ${typeof per} ${burst}`
+/** Whether options have the contents of a copy. */
+const isSame = (known: unknown, given: unknown): boolean => {
+  if (typeof known !== "object" || known === null) return known === given
+  if (typeof given !== "object" || given === null) return false
+  if (Object.getPrototypeOf(given) !== Object.getPrototypeOf(known)) return false
+  let unmatched = 0
+  for (const _ in known) unmatched++
+  for (const name in given) {
+    if (!Object.hasOwn(known, name) || !isSame((known as Fields)[name], (given as Fields)[name])) return false
+    unmatched--
+  }
+  return unmatched === 0
+}
+
+/** How many different options are remembered. */
+const maxRecent = 4
 
 /**
- * Validates by hand, because a schema takes longer than the decision itself. Returns `undefined` for all options that it
- * does not know to be valid.
+ * Remembers the latest options: an application calls with the same few, often written anew for each call, and a schema takes
+ * longer than the decision itself. They are compared by their contents, which the caller may change between calls.
  */
-const parseFast = (options: AuthorizeOptions): ParsedAuthorizeOptions | undefined => {
-  if (!isPlainObject(options)) return undefined
-  for (const name in options) if (!Object.hasOwn(authorizeFields, name)) return undefined
-  const { scopes, rateLimit, rateLimits, metering, limitsIn } = options
-  if (rateLimits !== undefined || (scopes !== undefined && !isRequiredScopes(scopes))) return undefined
-  if (limitsIn !== undefined && (typeof limitsIn !== "string" || metering !== undefined)) return undefined
-  const parsedLimit = rateLimit === undefined ? undefined : parseRateLimitFast(rateLimit)
-  if (parsedLimit === undefined && rateLimit !== undefined) return undefined
-  const parsedMetering = metering === undefined ? undefined : parseMeteringFast(metering)
-  if (parsedMetering === undefined && metering !== undefined) return undefined
-  return new ParsedAuthorizeOptions(scopes === undefined ? undefined : [...scopes], {
-    rateLimits: parsedLimit === undefined ? [] : [parsedLimit],
-    metering: parsedMetering,
-    limitsIn
-  })
-}
+export const makeParseAuthorizeOptions = () => {
+  const recent: Array<{ readonly options: unknown; readonly parsed: ParsedAuthorizeOptions }> = []
 
-const isRequiredScopes = Schema.is(RequiredScopes)
-
-const parseRateLimitFast = (rateLimit: RateLimitOptions): AppliedRateLimit | undefined => {
-  if (typeof rateLimit !== "object" || rateLimit === null) return undefined
-  for (const name in rateLimit) if (!Object.hasOwn(rateLimitOptionFields, name)) return undefined
-  const { name, limit, per, burst, by = "consumer", cost = 1 } = rateLimit
-  const hasTypes =
-    typeof limit === "number" &&
-    (typeof per === "string" || typeof per === "number") &&
-    (name === undefined || typeof name === "string") &&
-    (burst === undefined || typeof burst === "number")
-  const policy = hasTypes ? validPolicies.get(toPolicyKey(rateLimit)) : undefined
-  if (policy === undefined || !Number.isSafeInteger(cost) || cost < 1 || cost > policy.burst) return undefined
-  return by === "consumer" || by === "key" ? { policy, by, cost } : undefined
-}
-
-const parseMeteringFast = (metering: MeteringOptions): ParsedLimits["metering"] => {
-  if (typeof metering !== "object" || metering === null) return undefined
-  const { meteringBucketId, meters, ...rest } = metering
-  const amounts = parseAmounts(meters)
-  return typeof meteringBucketId === "string" && amounts !== undefined && Reflect.ownKeys(rest).length === 0
-    ? { meteringBucketId, meters: amounts }
-    : undefined
+  return (
+    options: AuthorizeOptions | ParsedAuthorizeOptions | undefined
+  ): Effect.Effect<ParsedAuthorizeOptions, InvalidInput> => {
+    if (options === undefined) return Effect.succeed(noOptions)
+    if (options instanceof ParsedAuthorizeOptions) return Effect.succeed(options)
+    const known = recent.find((item) => isSame(item.options, options))
+    if (known !== undefined) return Effect.succeed(known.parsed)
+    return Exit.map(decode(options), (parsed) => {
+      recent.unshift({ options: copy(options), parsed })
+      if (recent.length > maxRecent) recent.pop()
+      return parsed
+    })
+  }
 }

@@ -15,7 +15,7 @@ import {
   rejectTwoHomes,
   toParsedLimits
 } from "../authorize/authorizeSchemas.ts"
-import { parseAuthorizeOptions } from "../authorize/parseAuthorizeOptions.ts"
+import { makeParseAuthorizeOptions } from "../authorize/parseAuthorizeOptions.ts"
 import type { RateLimitPolicy } from "../rateLimits/RateLimit.ts"
 import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import { isPlainObject } from "../runtime/isPlainObject.ts"
@@ -101,12 +101,13 @@ const resolveCost = async (
 }
 
 const resolveMetering = async (
+  parse: ReturnType<typeof makeParseAuthorizeOptions>,
   metering: RequestFunction,
   limitsIn: string | undefined,
   request: unknown
 ): Promise<ParsedLimits["metering"]> => {
   const result = (await callFunction(metering, request)) as MeteringOptions | undefined
-  const parsed = Effect.runSyncExit(parseAuthorizeOptions({ metering: result, limitsIn }))
+  const parsed = Effect.runSyncExit(parse({ metering: result, limitsIn }))
   if (Exit.isSuccess(parsed)) return (parsed.value.limits as ParsedLimits).metering
   const error = Cause.squash(parsed.cause)
   const detail = error instanceof InvalidInput ? error.detail : String(error)
@@ -165,9 +166,10 @@ export const parseRouteOptions = (options: unknown = {}): RouteOptions => {
     return { ...parsedOptions, toAuthorizeOptions: () => parsed }
   }
 
+  const parse = makeParseAuthorizeOptions()
   const resolveLimits = async (request: unknown): Promise<ParsedLimits> => {
     const [resolvedMetering, ...resolvedLimits] = await Promise.all([
-      isFunction(metering) ? resolveMetering(metering, limits.limitsIn, request) : limits.metering,
+      isFunction(metering) ? resolveMetering(parse, metering, limits.limitsIn, request) : limits.metering,
       ...limits.rateLimits.map(async (limit, index): Promise<AppliedRateLimit> => {
         const functions = limitFunctions[index] ?? { path: "" }
         const [by, cost] = [await resolveBy(functions, limit, request), await resolveCost(functions, limit, request)]
