@@ -329,6 +329,27 @@ describe("a client", () => {
     return { url: `http://localhost:${(other.address() as AddressInfo).port}`, other }
   }
 
+  it("sends one request for a call, with the account and project of its handle", async () => {
+    const requests: Array<string> = []
+    const { url, other } = await respond((req, res) => {
+      const { "tollgate-account": account, "tollgate-project": project } = req.headers
+      requests.push(`${req.method} ${req.url} ${account} ${project}`)
+      toNodeHandler(gate)(req, res)
+    })
+    const bucket = await gate.account("acme").meteringBuckets.create()
+    const client = createClient({ baseUrl: url, token })
+    await client.account("acme").meteringBucket(bucket.id).plans.list()
+    const foreign = client.account("other")
+    expect(await rejection(foreign.meteringBucket(bucket.id).plans.list())).toBeInstanceOf(MeteringBucketNotFound)
+    await rejection(foreign.project("web").deployments.get("web-main-0123456789ab"))
+    expect(requests.map((request) => request.replace(/\?\S*/, ""))).toEqual([
+      `GET /v1/metering/${bucket.id}/plans acme undefined`,
+      `GET /v1/metering/${bucket.id}/plans other undefined`,
+      "GET /v1/deployments/web-main-0123456789ab other web"
+    ])
+    other.close()
+  })
+
   it("does not follow a redirect, which would send a key to another server", async () => {
     let received = 0
     const target = await respond((_req, res) => {

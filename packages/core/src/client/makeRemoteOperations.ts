@@ -1,24 +1,29 @@
 /**
  * Calls operations of a Tollgate in another process, over its HTTP API.
  */
-import { Effect, Stream } from "effect"
+import { Context, Effect, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import type { OperationDescription } from "../api/describeOperations.ts"
-import { DeploymentNotFound } from "../deployments/model/DeploymentError.ts"
 import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
 import { isTollgateError } from "../errors/TollgateError.ts"
-import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
 import { Api } from "../operations/Api.ts"
-import { type AnyRequest, type CallerScope, checkOwner } from "../operations/checkOwner.ts"
+import { type AnyRequest, type CallerScope, checkOwner, type Owners, toScopeHeaders } from "../operations/checkOwner.ts"
 import { findOperation } from "../operations/findOperation.ts"
 import type { UploadedSource } from "../promises/handles.ts"
 import type { CallOperation } from "../promises/makeMethods.ts"
-import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { ServerUnreachable } from "./ServerUnreachable.ts"
 
 const responseTimeout = "30 seconds"
-const maxCachedOwners = 10_000
+
+/** The account and project of the handle that is called. */
+const CurrentScope = Context.Reference<CallerScope>("@tollgate/core/client/CurrentScope", { defaultValue: () => ({}) })
+
+/** The server looks the owner up, and compares it with the headers. */
+const ownedBy = (scope: CallerScope): Owners<never> => ({
+  meteringBucket: () => Effect.succeed(scope),
+  deployment: () => Effect.succeed(scope)
+})
 
 /** Errors that the server declares pass as they are; every other failure means that there is no usable response. */
 const toClientError = (isReadOnly: boolean) => (error: unknown) =>
@@ -37,6 +42,9 @@ const make = Effect.fnUntraced(function* (baseUrl: string, token: string) {
     baseUrl,
     httpClient: http.pipe(
       HttpClient.mapRequest(HttpClientRequest.bearerToken(token)),
+      HttpClient.mapRequestEffect((request) =>
+        Effect.map(CurrentScope, (scope) => HttpClientRequest.setHeaders(request, toScopeHeaders(scope)))
+      ),
       // A redirect would send the body, which may contain a key, to another server.
       HttpClient.transformResponse(Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }))
     )
@@ -61,41 +69,14 @@ const make = Effect.fnUntraced(function* (baseUrl: string, token: string) {
     return Effect.map(key, (entry) => (entry as { readonly value: unknown }).value)
   }
 
-  /** The account and project of an item, from its `get`. An item that does not exist has no owner to protect. */
-  const findOwner = (group: string, params: Readonly<Record<string, string>>, scope: CallerScope) =>
-    send({ group, name: "get", isReadOnly: true }, { params }).pipe(
-      Effect.map((entry) => (entry as { readonly value: CallerScope }).value),
-      Effect.catchIf(
-        (error) => error instanceof MeteringBucketNotFound || error instanceof DeploymentNotFound,
-        () => Effect.succeed(scope)
-      )
-    )
-
-  /** The metering buckets whose account was looked up. The account of a bucket never changes. */
-  const bucketOwners = new BoundedMap<string, CallerScope>(maxCachedOwners)
-
-  const findBucketOwner = (bucketId: string, scope: CallerScope) => {
-    const cached = bucketOwners.get(bucketId)
-    if (cached !== undefined) return Effect.succeed(cached)
-    return Effect.map(findOwner("buckets", { bucketId }, scope), (owner) => {
-      if (owner !== scope) bucketOwners.set(bucketId, owner)
-      return owner
-    })
-  }
-
   /** The token may be for all accounts: a handle is limited to its account as it is in process. */
-  const call: CallOperation = (description, scope, request) => {
-    const owners = {
-      meteringBucket: (bucketId: string) => findBucketOwner(bucketId, scope),
-      deployment: (deploymentName: string) => findOwner("deployments", { deploymentName }, scope)
-    }
-    return Effect.flatMap(checkOwner(owners, description, scope, request), (request) => {
+  const call: CallOperation = (description, scope, request) =>
+    Effect.flatMap(checkOwner(ownedBy(scope), description, scope, request), (request) => {
       const response = send(description, request)
       return description.response.kind === "located"
         ? Effect.flatMap(response, (response) => readLocated(request, response as LocatedResponse))
         : response
-    })
-  }
+    }).pipe(Effect.provideService(CurrentScope, scope))
 
   /** Has no timeout: an upload takes as long as it needs. */
   const upload = (

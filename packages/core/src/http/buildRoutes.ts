@@ -9,7 +9,7 @@ import { Principal, type PrincipalShape } from "../access/Principal.ts"
 import type { OperationDescription, ResponseDescription } from "../api/describeOperations.ts"
 import { prefersCsv } from "../api/withCsv.ts"
 import type { WithRateLimits } from "../api/withRateLimits.ts"
-import { type AnyRequest, checkOwner, type Owners } from "../operations/checkOwner.ts"
+import { type AnyRequest, checkOwner, type Owners, readScopeHeaders } from "../operations/checkOwner.ts"
 import { CurrentActor } from "../outbox/CurrentActor.ts"
 import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
 import { deepFreeze } from "../runtime/deepFreeze.ts"
@@ -224,7 +224,8 @@ export const buildRoutes = Effect.fnUntraced(function* ({
     ) {
       const decoded = yield* decodeRequest(transportRequest, match)
       yield* checkCanSeeKeyValues(principal, decoded)
-      const request = yield* checkOwner(owners, description, toCallerScope(principal), decoded)
+      const limits = readScopeHeaders(transportRequest.headers)
+      const request = yield* checkOwner(owners, description, toCallerScope(principal), decoded, limits)
       const { idempotencyKey } = (request.headers ?? {}) as { readonly idempotencyKey?: string }
       return yield* encodeResult(yield* runIdempotent(idempotencyKey, operation(request)), request)
     })

@@ -15,6 +15,20 @@ export interface CallerScope {
   readonly projectName?: string | undefined
 }
 
+const scopeHeaders = { accountName: "tollgate-account", projectName: "tollgate-project" } as const
+
+/** The headers in which a client sends the account and the project of a handle. */
+export const toScopeHeaders = ({ accountName, projectName }: CallerScope): Readonly<Record<string, string>> => ({
+  ...(accountName === undefined ? {} : { [scopeHeaders.accountName]: accountName }),
+  ...(projectName === undefined ? {} : { [scopeHeaders.projectName]: projectName })
+})
+
+/** The limits that a request sets itself. */
+export const readScopeHeaders = (headers: Readonly<Record<string, string | undefined>>): CallerScope => ({
+  accountName: headers[scopeHeaders.accountName],
+  projectName: headers[scopeHeaders.projectName]
+})
+
 /** The decoded request of any operation. */
 export interface AnyRequest {
   readonly params?: Readonly<Record<string, string>>
@@ -23,7 +37,7 @@ export interface AnyRequest {
   readonly payload?: unknown
 }
 
-/** Finds owners: in the services, or in a client over HTTP, which adds errors of its own. */
+/** Finds owners. */
 export interface Owners<E = StoreError | MeteringBucketNotFound | DeploymentNotFound | DeploymentsNotConfigured> {
   /** The account of a metering bucket. */
   readonly meteringBucket: (bucketId: string) => Effect.Effect<CallerScope, E>
@@ -53,23 +67,29 @@ const resolveAccount = (scope: CallerScope, request: AnyRequest): Effect.Effect<
 
 /** Resources of other accounts are not found, so that their ids cannot be probed. */
 const checkFound = <E>(
-  scope: CallerScope,
+  scopes: ReadonlyArray<CallerScope>,
   request: AnyRequest,
   owner: Effect.Effect<CallerScope, E>,
   notFound: () => OwnerError
 ): Effect.Effect<AnyRequest, E | OwnerError> =>
-  scope.accountName === undefined
+  scopes.every(({ accountName, projectName }) => accountName === undefined && projectName === undefined)
     ? Effect.succeed(request)
-    : Effect.flatMap(owner, (owner) => (contains(scope, owner) ? Effect.succeed(request) : Effect.fail(notFound())))
+    : Effect.flatMap(owner, (owner) =>
+        scopes.every((scope) => contains(scope, owner)) ? Effect.succeed(request) : Effect.fail(notFound())
+      )
 
 const oneAccount = { detail: "This credential is for one account. Use a credential for all accounts." }
 
-/** Fails unless the caller may use the resource of the request. Returns the request, completed with the account. */
+/**
+ * Fails unless the caller may use the resource of the request. Returns the request, completed with the account. `limits`
+ * are further limits for resources whose path does not name their account.
+ */
 export const checkOwner = <E>(
   owners: Owners<E>,
   { owner }: OperationDescription,
   scope: CallerScope,
-  request: AnyRequest
+  request: AnyRequest,
+  limits: CallerScope = {}
 ): Effect.Effect<AnyRequest, E | OwnerError> => {
   const { accountName = "", bucketId = "", deploymentName = "" } = request.params ?? {}
   switch (owner) {
@@ -83,10 +103,15 @@ export const checkOwner = <E>(
     case "request":
       return resolveAccount(scope, request)
     case "metering-bucket":
-      return checkFound(scope, request, owners.meteringBucket(bucketId), () => new MeteringBucketNotFound({ bucketId }))
+      return checkFound(
+        [scope, limits],
+        request,
+        owners.meteringBucket(bucketId),
+        () => new MeteringBucketNotFound({ bucketId })
+      )
     case "deployment":
       return checkFound(
-        scope,
+        [scope, limits],
         request,
         owners.deployment(deploymentName),
         () => new DeploymentNotFound({ deployment: deploymentName })
