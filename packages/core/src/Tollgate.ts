@@ -56,7 +56,6 @@ import { instruments } from "./telemetry/instruments.ts"
 import { type HostContext, makeHostContext } from "./telemetry/makeHostContext.ts"
 import { measuredStoreLayer, measureStore } from "./telemetry/measureStore.ts"
 import { Telemetry, telemetryLayer } from "./telemetry/Telemetry.ts"
-import { completeDirectories } from "./upgrade/completeDirectories.ts"
 import { DeliveryWorker } from "./webhooks/DeliveryWorker.ts"
 import { resolveWebhookOptions, WebhookConfig } from "./webhooks/WebhookConfig.ts"
 import { Webhooks } from "./webhooks/Webhooks.ts"
@@ -137,8 +136,7 @@ const makeServices = ({
     Events.layer,
     Webhooks.layer,
     ConsoleSessions.layer,
-    eventRelayLayer,
-    Layer.effectDiscard(completeDirectories)
+    eventRelayLayer
   ).pipe(
     Layer.provide([
       KeyBuckets.layer,

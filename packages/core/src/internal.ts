@@ -39,6 +39,7 @@ export { fromWebResponse, readBody, type TransportRequest, type TransportRespons
 export { BatchQueue } from "./store/BatchQueue.ts"
 export { type ErrorClass, makeRetryTransient, type RetryTransient } from "./store/retryTransient.ts"
 export { StoreActivity } from "./store/StoreActivity.ts"
+export { previewData } from "./store/StoreError.ts"
 export { withCallerTime } from "./store/withCallerTime.ts"
 export { type Instrument, instruments } from "./telemetry/instruments.ts"
 export { toPrometheusName } from "./telemetry/toPrometheusName.ts"

@@ -25,7 +25,6 @@ export { type ClockSource, MicrosecondClock } from "./store/MicrosecondClock.ts"
 export * as Partition from "./store/Partition.ts"
 export * as Preconditions from "./store/Preconditions.ts"
 export { type Piece, postingsInPiece, type ReadPiece, readInPieces } from "./store/readInPieces.ts"
-export { type ReplayNumbers, toReplayedResult } from "./store/replayNumbers.ts"
 export {
   Change,
   type ClosableStore,
@@ -45,10 +44,13 @@ export {
 } from "./store/Store.ts"
 export {
   type CounterEntry,
+  type Replay,
   type ReplayEntry,
+  type ReplayNumbers,
   StoreContents,
   type StoreContentsOperations,
-  StoreEntry
+  StoreEntry,
+  toReplayedResult
 } from "./store/StoreContents.ts"
 export {
   isOutcomeUnknown,

@@ -197,7 +197,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
       const store = yield* Store
       const body = JSON.stringify({ id: "1", items, numbers, note: "kept" })
       yield* store.commit(partition, [
-        Change.Put({ key: "bag/1", expect: 0, body: `1 ${body}`, indexTerms: ["bag"], uniqueKeys: [] })
+        Change.Put({ key: "bag/1", expect: 0, body: `3 ${body}`, indexTerms: ["bag"], uniqueKeys: [] })
       ])
       const entry = Option.getOrThrow(yield* older.get(partition, "1"))
       yield* commit(partition, older.replace(entry, { ...entry.value, numbers: numbers.slice(1) }))
@@ -268,57 +268,24 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
     })
   )
 
-  it.effect("writes each value in its own format, and never lowers that of fields it does not know", () =>
-    Effect.gen(function* () {
-      const partition = Partition.forKeyBucket("collection", "formats")
-      const options = {
-        name: "door",
-        format: 2,
-        schema: Schema.Struct({ id: Schema.String, locked: Schema.optionalKey(Schema.Boolean) }),
-        key: ({ id }: { readonly id: string }) => id
-      }
-      const doors = Collection.make({ ...options, chooseFormat: ({ locked }) => (locked === true ? 2 : 1) })
-      const readFormat = Effect.gen(function* () {
-        const [record] = yield* (yield* Store).get(partition, ["door/1"])
-        return record?.body.slice(0, 2)
-      })
-      yield* commit(partition, doors.insert({ id: "1" }))
-      assert.strictEqual(yield* readFormat, "1 ")
-      yield* doors.modify(partition, "1", (door) => Effect.succeed({ ...door, locked: true }))
-      assert.strictEqual(yield* readFormat, "2 ")
-      assert.isTrue(Option.getOrThrow(yield* doors.get(partition, "1")).value.locked)
-      yield* doors.modify(partition, "1", () => Effect.succeed({ id: "1" }))
-      assert.strictEqual(yield* readFormat, "1 ")
-
-      const newer = Collection.make({
-        ...options,
-        schema: Schema.Struct({ ...options.schema.fields, sealed: Schema.Boolean })
-      })
-      const entry = Option.getOrThrow(yield* doors.get(partition, "1"))
-      yield* commit(partition, newer.replace({ ...entry, value: { id: "1", sealed: true } }, { id: "1", sealed: true }))
-      assert.strictEqual(yield* readFormat, "2 ")
-      yield* doors.modify(partition, "1", () => Effect.succeed({ id: "1", locked: false }))
-      assert.strictEqual(yield* readFormat, "2 ")
-      assert.isTrue(Option.getOrThrow(yield* newer.get(partition, "1")).value.sealed)
-    })
-  )
-
-  it.effect("rejects a body with a newer, missing or invalid format", () =>
+  it.effect("rejects a body with a newer, missing or invalid format, and one of a preview", () =>
     Effect.gen(function* () {
       const partition = Partition.forKeyBucket("collection", "newer")
       const put = (name: string, body: string) =>
         Change.Put({ key: people.recordKey(name), expect: 0, body, indexTerms: [people.indexTerm()], uniqueKeys: [] })
       yield* commit(
         partition,
-        put("newer", '3 {"secret":"x"}'),
+        put("newer", '5 {"secret":"x"}'),
         put("unversioned", "{}"),
-        put("invalid", '2 {"secret":"x"}')
+        put("preview", '2 {"secret":"x"}'),
+        put("invalid", '4 {"secret":"x"}')
       )
       const readError = (name: string) => Effect.flip(people.get(partition, name))
       const newer = yield* readError("newer")
       assert.instanceOf(newer, RecordUnreadable)
-      assert.include(newer.message, "format 3 by a newer version of Tollgate, and this version reads up to 2")
+      assert.include(newer.message, "format 5 by a newer version of Tollgate, and this version reads up to 4")
       assert.include((yield* readError("unversioned")).message, "has no format version")
+      assert.include((yield* readError("preview")).message, "a preview of Tollgate 0.1 wrote it")
       const invalid = yield* readError("invalid")
       assert.include(invalid.message, "does not match its schema")
       assert.notInclude(JSON.stringify(invalid), "secret")

@@ -45,7 +45,7 @@ const makeMeasuredSources = () => {
 const makeMeasuredTarget = () => {
   const sizes = new Map<string, number>()
   const target: DeploymentTarget = {
-    unpack: ({ id, sourceBytes = 0 }) =>
+    unpack: ({ id, sourceBytes }) =>
       Effect.sync(() => {
         sizes.set(id, 10 * sourceBytes)
         return { files: 1, bytes: 1, diskBytes: 10 * sourceBytes }

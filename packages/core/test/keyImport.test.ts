@@ -8,7 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { createTollgate, KeyLimitReached, KeyNotRetained, KeyValueTaken } from "@tollgate/core"
 import { createClient } from "@tollgate/core/client"
 import { ApiKeys, Consumers, type ServiceOptions, Tollgate } from "@tollgate/core/effect"
-import { Change, Store, type StoreOperations } from "@tollgate/core/store"
+import { Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 import { Effect, Layer } from "effect"
@@ -110,53 +110,6 @@ describe("an imported key", () => {
       assert.deepStrictEqual(result, { reencrypted: 1, unchanged: 0, notStored: 0, undecryptable: 0 })
       assert.isTrue(yield* Effect.provide(isValid(value), makeServices(store, { secret: newer, ...hashOnly })))
       assert.isTrue(yield* Effect.provide(isValid(value), makeServices(store, { secret: newer })))
-    })
-  )
-
-  it.effect("is not restored by re-encryption after an older version gave the key another value", () =>
-    Effect.gen(function* () {
-      const store = MemoryStore.open()
-      const hashOnly = { keyStorage: "hash-only" } as const
-      const inProcess = Effect.provide(yield* Layer.build(makeServices(store, hashOnly)))
-      yield* inProcess(createConsumer)
-      yield* inProcess(importKeys(value))
-      yield* inProcess(createKey("the-value-it-was-given"))
-      const [imported, given] = yield* readRecords(store)
-      if (imported === undefined || given === undefined) return assert.fail("no records")
-      // The older version replaces the hashes and keeps `encryptedHash`, which it does not know.
-      const { hashes } = JSON.parse(given.body.slice(2))
-      const body = `1 ${JSON.stringify({ ...JSON.parse(imported.body.slice(2)), hashes })}`
-      const { version, ...rest } = imported
-      yield* store.commit(partition, [
-        Change.Delete({ key: given.key, expect: given.version }),
-        Change.Put({ ...rest, expect: version, body, uniqueKeys: given.uniqueKeys })
-      ])
-      assert.isTrue(yield* inProcess(isValid("the-value-it-was-given")))
-      assert.strictEqual((yield* inProcess(reencrypt)).notStored, 1)
-      assert.isTrue(yield* inProcess(isValid("the-value-it-was-given")))
-      assert.isFalse(yield* inProcess(isValid(value)))
-    })
-  )
-
-  it.effect("does not hinder the re-encryption of an older key with the same value, which is found first", () =>
-    Effect.gen(function* () {
-      const store = MemoryStore.open()
-      const inProcess = Effect.provide(yield* Layer.build(makeServices(store)))
-      yield* inProcess(createConsumer)
-      const created = yield* inProcess(createKey(value))
-      const [record] = yield* readRecords(store)
-      if (record === undefined) return assert.fail("no record")
-      // An older version claimed the hash of the value only.
-      const content = JSON.parse(record.body.slice(2))
-      const hashes = content.hashes.slice(0, 1)
-      const { version, ...rest } = record
-      const uniqueKeys = record.uniqueKeys.slice(0, 1)
-      const body = `1 ${JSON.stringify({ ...content, hashes })}`
-      yield* store.commit(partition, [Change.Put({ ...rest, expect: version, body, uniqueKeys })])
-      assert.strictEqual((yield* inProcess(importKeys(value))).total, 1)
-      yield* inProcess(reencrypt)
-      const check = yield* inProcess(Effect.flatMap(ApiKeys, (keys) => keys.verifyKey(bucket, value)))
-      assert.propertyVal(check, "keyId", created.value.id)
     })
   )
 

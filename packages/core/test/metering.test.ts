@@ -373,47 +373,6 @@ describe("trials", () => {
     }).pipe(Effect.provide(makeServices(MemoryStore.open())))
   )
 
-  it.effect("are found if an earlier release wrote them without index terms", () =>
-    Effect.gen(function* () {
-      const store = MemoryStore.open()
-      const isTrialTerm = (term: string) => term.includes("trial-")
-      const unindexed: StoreOperations = {
-        ...store,
-        commit: (partition, changes, idempotency) =>
-          store.commit(
-            partition,
-            changes.map((change) =>
-              change._tag === "Put"
-                ? { ...change, indexTerms: change.indexTerms.filter((term) => !isTrialTerm(term)) }
-                : change
-            ),
-            idempotency
-          )
-      }
-      const { bucketId, subscribe } = yield* Effect.provide(setUp(), makeServices(unindexed))
-      for (const trialEndDate of [parseTimestamp("1970-01-01T00:00:01Z"), parseTimestamp("2050-01-01T00:00:00Z")]) {
-        yield* subscribe({ status: "trialing", trialEndDate })
-      }
-      yield* TestClock.adjust("2 seconds")
-      const page = { limit: 5, offset: 0 }
-      yield* Effect.provide(
-        Effect.gen(function* () {
-          yield* endTrials(bucketId)
-          const service = yield* Subscriptions
-          assert.strictEqual(
-            (yield* service.list({ params: { bucketId }, query: { ...page, status: "active" } })).total,
-            1
-          )
-          assert.strictEqual(
-            (yield* service.list({ params: { bucketId }, query: { ...page, status: "trialing" } })).total,
-            1
-          )
-        }),
-        makeServices(store)
-      )
-    })
-  )
-
   it.effect("are persisted by several processes concurrently", () =>
     Effect.gen(function* () {
       const store = MemoryStore.open()

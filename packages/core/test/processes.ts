@@ -179,7 +179,7 @@ export const writeLegacyDeployment = (
     Change.Put({
       key: `${collection}/${key}`,
       expect: 0,
-      body: `1 ${JSON.stringify(body)}`,
+      body: `3 ${JSON.stringify(body)}`,
       indexTerms: [collection],
       uniqueKeys: []
     })

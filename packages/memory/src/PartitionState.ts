@@ -10,7 +10,7 @@ import {
   Preconditions,
   postingsInPiece,
   type RecordWithParent,
-  type ReplayEntry,
+  type Replay,
   StoreConflict,
   StoreEntry,
   type StorePage,
@@ -29,8 +29,6 @@ export interface Slot {
 }
 
 const noVersions: ReadonlyMap<string, number> = new Map()
-
-type Replay = Omit<ReplayEntry, "_tag" | "id" | "expiresAt">
 
 const freezeRecord = (record: StoreRecord): StoreRecord =>
   Object.freeze({
@@ -141,10 +139,7 @@ export class PartitionState {
   ): CommitResult | StoreConflict {
     const now = time.microseconds.readMillis(time.clock)
     const replay = idempotency === undefined ? undefined : this.#replays.get(idempotency.id, now)
-    if (replay !== undefined) {
-      const { fingerprint, result } = replay
-      return { ...toReplayedResult(replay, changes), replayed: { fingerprint, result } }
-    }
+    if (replay !== undefined) return toReplayedResult(replay)
 
     this.#now = now
     const updates = Preconditions.evaluate(changes, { ...this.#state, time })

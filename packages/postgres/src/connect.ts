@@ -1,11 +1,12 @@
 /**
  * Opens the store's pool, or takes your application's, checks the server, and migrates the schema.
  */
+import { previewData } from "@tollgate/core/internal"
 import { StoreOpenError } from "@tollgate/core/store"
 import { Effect, type Scope } from "effect"
 import { classifyError, getRemedy, getSqlState, NoConnection } from "./classifyError.ts"
 import { Database } from "./Database.ts"
-import { latestVersion, migrate, readVersion } from "./migrate.ts"
+import { isPreview, latestVersion, migrate, readVersion } from "./migrate.ts"
 import { defaults, type PostgresStoreOptions } from "./options.ts"
 import { openError, type PostgresSource, parseSource, type Target } from "./source.ts"
 
@@ -68,6 +69,7 @@ const toOpenError = (location: string, error: unknown): StoreOpenError => {
 /** Migrates if needed. A store with the latest version is opened without a write. */
 const prepareSchema = async (database: Database, location: string, schema: string): Promise<void> => {
   const checkVersion = (version: number) => {
+    if (isPreview(version)) throw openError(location, previewData.problem, previewData.remedy)
     if (version <= latestVersion) return
     throw openError(
       location,

@@ -13,7 +13,7 @@ type Result = CommitResult | StoreConflict
 const toResult = (names: ReadonlyArray<NumberName>, numbers: ReadonlyArray<number>): CommitResult => {
   const [versions, totals] = [new Map<string, number>(), new Map<string, number>()]
   for (const [index, [kind, name]] of names.entries()) {
-    ;(kind === "record" ? versions : totals).set(name ?? "", numbers[index] ?? 0)
+    ;(kind === "record" ? versions : totals).set(name, numbers[index] ?? 0)
   }
   return { versions, totals }
 }
@@ -80,8 +80,6 @@ export const decodeOutcomes = (
       return toResult(names, numbers.readSlice(names.length))
     }
     if (outcome !== outcomes.replayed) return decodeConflict(outcome, changes, numbers)
-    const replay = decodeReplay(contents.shift() ?? "", numbers.readSlice(numbers.read()))
-    const { fingerprint, result } = replay
-    return { ...toReplayedResult(replay, changes), replayed: { fingerprint, result } }
+    return toReplayedResult(decodeReplay(contents.shift() ?? "", numbers.readSlice(numbers.read())))
   })
 }

@@ -18,12 +18,16 @@ import { tables } from "./sql/tables.ts"
  * new one migrates: a function whose arguments change gets a new name.
  */
 const migrations: ReadonlyArray<(schema: string) => string> = [
-  (schema) => [tables, recordFunctions, commitFunction, readFunctions].map((make) => make(schema)).join(""),
-  commitFunction,
-  pageFunction
+  (schema) =>
+    [tables, recordFunctions, commitFunction, readFunctions, pageFunction].map((make) => make(schema)).join("")
 ]
 
-export const latestVersion = migrations.length
+/** The versions up to this one are those of previews of 0.1. The migrations begin after it. */
+const previewVersion = 3
+
+export const isPreview = (version: number): boolean => version > 0 && version <= previewVersion
+
+export const latestVersion = previewVersion + migrations.length
 
 const migrationTimeoutMs = 60_000
 
@@ -42,7 +46,7 @@ const makeStatements = (schema: string, fromVersion: number): string => {
   const quoted = escapeIdentifier(schema)
   return [
     makeSchema(schema, quoted),
-    ...migrations.slice(fromVersion).map((migration) => migration(quoted).trim()),
+    ...migrations.slice(Math.max(0, fromVersion - previewVersion)).map((migration) => migration(quoted).trim()),
     `DELETE FROM ${quoted}.tollgate_schema;`,
     `INSERT INTO ${quoted}.tollgate_schema VALUES (${latestVersion});`
   ].join("\n\n")
@@ -70,7 +74,7 @@ export const migrate = (database: Database, schema: string): Promise<void> =>
       await client.query(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '30s'; ${makeLock(schema)}`)
       const run: RunQuery = async (text, values = []) => (await client.query({ text, values, rowMode: "array" })).rows
       const version = await queryVersion(run, schema)
-      if (version < latestVersion) await client.query(makeStatements(schema, version))
+      if (version < latestVersion && !isPreview(version)) await client.query(makeStatements(schema, version))
       await client.query("COMMIT")
     } catch (error) {
       await client.query("ROLLBACK").catch(() => undefined)
@@ -90,8 +94,11 @@ const migrationSqlOptions = Options.struct<MigrationSqlOptions>()({
   schema: Options.optional(schemaOption),
   fromVersion: Options.optional(
     Options.value(
-      (value): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) < latestVersion,
-      `must be an earlier version of the schema, from 0 to ${latestVersion - 1}`
+      (value): value is number =>
+        Number.isInteger(value) && Number(value) >= 0 && Number(value) < latestVersion && !isPreview(Number(value)),
+      latestVersion === previewVersion + 1
+        ? "must be 0, the version of an empty database"
+        : `must be 0, or an earlier version of the schema, from ${previewVersion + 1} to ${latestVersion - 1}`
     )
   )
 })

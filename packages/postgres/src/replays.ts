@@ -4,11 +4,8 @@
 import type { Change, ReplayEntry, ReplayNumbers } from "@tollgate/core/store"
 import { parseNumberArray } from "./arrayLiteral.ts"
 
-/**
- * What a number in the result of a commit is: the version of a record, or the total of a counter. Without a name, it was
- * copied from a store of an earlier preview of 0.1, and the repeated commit supplies the name.
- */
-export type NumberName = readonly [kind: "record" | "counter", name: string | null]
+/** What a number in the result of a commit is: the version of a record, or the total of a counter. */
+export type NumberName = readonly [kind: "record" | "counter", name: string]
 
 type ReplayContent = [id: string, fingerprint: string, result: string, names: ReadonlyArray<NumberName>]
 
@@ -25,18 +22,13 @@ export const encodeContent = (
   names: ReadonlyArray<NumberName>
 ): string => JSON.stringify([id, fingerprint, result, names] satisfies ReplayContent)
 
-/** The numbers of one kind, with their names if they have any. */
+/** The numbers of one kind, with their names. */
 const selectNumbers = (
   names: ReadonlyArray<NumberName>,
   numbers: ReadonlyArray<number>,
   selected: NumberName[0]
-): ReplayNumbers => {
-  const pairs = names.flatMap(([kind, name], index) =>
-    kind === selected ? [[name, numbers[index] ?? 0] as const] : []
-  )
-  const named = pairs.flatMap(([name, number]) => (name === null ? [] : [[name, number] as const]))
-  return named.length === pairs.length ? named : pairs.map(([, number]) => number)
-}
+): ReplayNumbers =>
+  names.flatMap(([kind, name], index) => (kind === selected ? [[name, numbers[index] ?? 0] as const] : []))
 
 /** `numbers` is an array in the text format of PostgreSQL, or its numbers. */
 export const decodeReplay = (content: string, numbers: string | ReadonlyArray<number>): Replay => {
@@ -51,18 +43,12 @@ export const decodeReplay = (content: string, numbers: string | ReadonlyArray<nu
   }
 }
 
-const splitNumbers = (numbers: ReplayNumbers, kind: NumberName[0]) =>
-  numbers.map((item): { readonly name: NumberName; readonly number: number } =>
-    typeof item === "number" ? { name: [kind, null], number: item } : { name: [kind, item[0]], number: item[1] }
-  )
+const toNames = (numbers: ReplayNumbers, kind: NumberName[0]) => numbers.map(([name]): NumberName => [kind, name])
 
 export const encodeReplay = (replay: Replay): { readonly content: string; readonly numbers: ReadonlyArray<number> } => {
-  const items = [...splitNumbers(replay.versions, "record"), ...splitNumbers(replay.totals, "counter")]
+  const { versions, totals } = replay
   return {
-    content: encodeContent(
-      replay,
-      items.map(({ name }) => name)
-    ),
-    numbers: items.map(({ number }) => number)
+    content: encodeContent(replay, [...toNames(versions, "record"), ...toNames(totals, "counter")]),
+    numbers: [...versions, ...totals].map(([, number]) => number)
   }
 }

@@ -117,7 +117,7 @@ describe("opening a Postgres store", () => {
         { concurrency: "unbounded" }
       )
       yield* Effect.forEach(stores, (store) => store.commit(partition, [add("n")]), { concurrency: "unbounded" })
-      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 3 }])
+      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 4 }])
       const [row] = yield* query("SELECT value FROM tollgate.tollgate_counters")
       assert.strictEqual(row?.["value"], "8")
     })
@@ -143,12 +143,34 @@ describe("opening a Postgres store", () => {
     Effect.gen(function* () {
       const { url, query } = yield* server
       yield* open(url)
-      yield* query("UPDATE tollgate.tollgate_schema SET version = 4")
+      yield* query("UPDATE tollgate.tollgate_schema SET version = 5")
       assert.include(
         (yield* getOpenError(url)).message,
-        "a newer version of Tollgate has migrated it: its schema version is 4, and this version supports 3. Upgrade @tollgate/postgres, or restore a backup from this version."
+        "a newer version of Tollgate has migrated it: its schema version is 5, and this version supports 4. Upgrade @tollgate/postgres, or restore a backup from this version."
       )
-      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 4 }])
+      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 5 }])
+    })
+  )
+
+  it.live("refuses tables of a preview, and changes nothing", () =>
+    Effect.gen(function* () {
+      const { url, query } = yield* server
+      const store = yield* open(url)
+      yield* store.commit(partition, [put("a")])
+      const readAll = Effect.all([
+        query("SELECT * FROM tollgate.tollgate_schema"),
+        query("SELECT * FROM tollgate.tollgate_records"),
+        query("SELECT oid, prosrc FROM pg_proc WHERE pronamespace = 'tollgate'::regnamespace ORDER BY oid")
+      ])
+      for (const version of [1, 2, 3]) {
+        yield* query(`UPDATE tollgate.tollgate_schema SET version = ${version}`)
+        const before = yield* readAll
+        assert.include(
+          (yield* getOpenError(url)).message,
+          "a preview of Tollgate 0.1 wrote it, and this version does not read the formats of previews. Start with an empty store"
+        )
+        assert.deepStrictEqual(yield* readAll, before)
+      }
     })
   )
 
@@ -179,31 +201,9 @@ describe("opening a Postgres store", () => {
       )
       const store = yield* open(limitedUrl, { schema: "gate" })
       yield* store.commit(partition, [put("a"), add("n")])
-      assert.throws(() => PostgresStore.migrationSql({ fromVersion: 3 }), "must be an earlier version of the schema")
-    })
-  )
-
-  it.live("migrates the schema of an earlier release, which is then the same as a new one", () =>
-    Effect.gen(function* () {
-      const { url, query } = yield* server
-      yield* query(readFileSync(new URL("releases/1.sql", import.meta.url), "utf8"))
-      yield* open(url, { schema: "fresh" })
-      const readDefinitions = (schema: string) =>
-        query(
-          `SELECT replace(replace(pg_get_functiondef(oid), '"' || $1 || '".', ''), $1 || '.', '') AS definition
-           FROM pg_proc WHERE pronamespace = $1::regnamespace
-           UNION ALL SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, column_default)
-           FROM information_schema.columns WHERE table_schema = $1 ORDER BY 1`,
-          [schema]
-        )
-      const definitions = yield* readDefinitions("fresh")
-      assert.notDeepEqual(yield* readDefinitions("tollgate"), definitions)
-      const store = yield* open(url)
-      assert.deepStrictEqual(yield* readDefinitions("tollgate"), definitions)
-      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 3 }])
-      yield* store.commit(partition, [add("n", 2)])
-      yield* store.commit(partition, [add("n", -2)])
-      assert.deepStrictEqual(yield* query("SELECT name FROM tollgate.tollgate_counters"), [])
+      for (const fromVersion of [3, 4]) {
+        assert.throws(() => PostgresStore.migrationSql({ fromVersion }), "must be 0, the version of an empty database")
+      }
     })
   )
 

@@ -12,7 +12,7 @@ import {
 } from "@tollgate/core/store"
 import { type Keys, toCounterMember, toReplayMember } from "./Keys.ts"
 import { encodeRecordBody, encodeUniqueKeyOwner } from "./recordCodec.ts"
-import { decodeReplay, type Names, parseCommitResult } from "./replays.ts"
+import { decodeReplay, type Names, parseCommitResult, type StoredReplay } from "./replays.ts"
 
 /**
  * Milliseconds for which Redis keeps the id of a commit. Must exceed the time for which a commit with a lost reply is
@@ -80,14 +80,14 @@ export const makeCommitRequest = (
     positions.set(key, position)
     return position
   }
-  const replay = JSON.stringify([
+  const replay: StoredReplay = [
     commitId,
     idempotency?.fingerprint ?? "",
     idempotency?.result ?? "",
-    idempotency && collectNames(changes)
-  ])
+    idempotency === undefined ? null : collectNames(changes)
+  ]
   const args: Array<Argument> = [
-    replay,
+    JSON.stringify(replay),
     idempotency?.ttl ?? commitIdTtl,
     idempotency === undefined ? "" : toReplayMember(idempotency.id),
     time ?? "",
@@ -148,7 +148,6 @@ export const readCommitReply = (
   if (outcome !== "replay") {
     return new StoreConflict({ reason: outcome, subject: payload, retryAfter: Number(retryAfter) })
   }
-  const { commitId: storedCommitId, fingerprint, result, ...numbers } = decodeReplay(payload)
-  if (storedCommitId === commitId) return parseCommitResult(payload, collectNames(changes))
-  return { ...toReplayedResult(numbers, changes), replayed: { fingerprint, result } }
+  const { commitId: storedCommitId, ...replay } = decodeReplay(payload)
+  return storedCommitId === commitId ? parseCommitResult(payload, collectNames(changes)) : toReplayedResult(replay)
 }

@@ -2,7 +2,7 @@
  * Decodes and encodes the results of commits that Redis keeps for replays: a line of versions, a line of totals, both in
  * the order of the changes, and JSON.
  */
-import type { CommitResult, ReplayEntry, ReplayNumbers } from "@tollgate/core/store"
+import type { CommitResult, Replay, ReplayNumbers } from "@tollgate/core/store"
 
 /** The records that a commit put and the counters that it changed, in the order of its changes. */
 export interface Names {
@@ -10,10 +10,8 @@ export interface Names {
   readonly counters: ReadonlyArray<string>
 }
 
-/** Stored after the result. Earlier previews of 0.1 stored no names; then the names of the repeated commit apply. */
-export type StoredReplay = [commitId: string, fingerprint: string, result: string, names?: Names | null]
-
-export type Replay = Omit<ReplayEntry, "_tag" | "id" | "expiresAt">
+/** Stored after the result. Only results with an idempotency id have names: others are read by their own commit. */
+export type StoredReplay = [commitId: string, fingerprint: string, result: string, names: Names | null]
 
 const parseNumbers = (line: string): ReadonlyArray<number> => (line === "" ? [] : line.split(" ").map(Number))
 
@@ -37,23 +35,19 @@ export const decodeReplay = (payload: string): Replay & { readonly commitId: str
   const end = payload.indexOf("\n", payload.indexOf("\n") + 1)
   const [commitId, fingerprint, result, names] = JSON.parse(payload.slice(end + 1)) as StoredReplay
   const { versions, totals } = parseLines(payload)
-  const numbers =
-    names == null
-      ? { versions, totals }
-      : { versions: nameNumbers(versions, names.records), totals: nameNumbers(totals, names.counters) }
-  return { commitId, fingerprint, result, ...numbers }
+  return {
+    commitId,
+    fingerprint,
+    result,
+    versions: nameNumbers(versions, names?.records ?? []),
+    totals: nameNumbers(totals, names?.counters ?? [])
+  }
 }
-
-const isNamed = (numbers: ReplayNumbers): numbers is ReadonlyArray<readonly [name: string, value: number]> =>
-  numbers.every((item) => typeof item !== "number")
 
 /** Encodes a result of another store. The empty commit id is that of no commit. */
 export const encodeReplay = ({ versions, totals, fingerprint, result }: Replay): string => {
-  const joinNumbers = (numbers: ReplayNumbers) =>
-    numbers.map((item) => (typeof item === "number" ? item : item[1])).join(" ")
-  const stored: StoredReplay = ["", fingerprint, result]
-  if (isNamed(versions) && isNamed(totals)) {
-    stored.push({ records: versions.map(([name]) => name), counters: totals.map(([name]) => name) })
-  }
+  const joinNumbers = (numbers: ReplayNumbers) => numbers.map(([, number]) => number).join(" ")
+  const names = { records: versions.map(([name]) => name), counters: totals.map(([name]) => name) }
+  const stored: StoredReplay = ["", fingerprint, result, names]
   return `${joinNumbers(versions)}\n${joinNumbers(totals)}\n${JSON.stringify(stored)}`
 }

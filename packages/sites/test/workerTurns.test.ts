@@ -25,6 +25,7 @@ it("unpacks the upload of an account next, while another account has two workers
       const release: Release = {
         id,
         source,
+        sourceBytes: archive.length,
         log: () => undefined,
         deployment: {
           name: DeploymentName.make(`${id}-aaaaaaaaaaaa`),

@@ -16,14 +16,15 @@ import {
   type StorePage,
   type StoreQuery,
   type StoreRecord,
-  takePage
+  takePage,
+  toReplayedResult
 } from "@tollgate/core/store"
 import type { Database } from "better-sqlite3"
 import type { Clock } from "effect"
 import { ConnectionCache } from "./ConnectionCache.ts"
 import { getStart, Intersections, isLarge } from "./Intersections.ts"
 import { insertRecord, requireRow, toRecord } from "./recordRows.ts"
-import { encodeReplay, toCommitResult } from "./replays.ts"
+import { decodeReplay, encodeReplay } from "./replays.ts"
 import type { RecordWithParentRow, Statements, TermRow } from "./statements.ts"
 
 type Names = ReadonlyArray<string>
@@ -114,7 +115,7 @@ export class SyncOperations {
     const { versions, counters } = this.cache
     const existingId = this.#partitions.get(partition) ?? sql.partition.get(partition) ?? missingPartitionId
     const replay = idempotency === undefined ? undefined : sql.replay.get(existingId, idempotency.id, now)
-    if (replay !== undefined) return toCommitResult(replay, changes)
+    if (replay !== undefined) return toReplayedResult(decodeReplay(replay))
 
     const updates = Preconditions.evaluate(changes, {
       version: (key) => versions.get(existingId, key),

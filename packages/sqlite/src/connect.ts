@@ -4,12 +4,13 @@
  */
 import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
+import { previewData } from "@tollgate/core/internal"
 import { StoreOpenError } from "@tollgate/core/store"
 import Sqlite, { type Database } from "better-sqlite3"
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import { classifyError, isAddonError, isBusy } from "./classifyError.ts"
 import { createPrivateFile } from "./privateFile.ts"
-import { latestVersion, migrate, NewerSchemaError } from "./schema.ts"
+import { latestVersion, migrate, UnknownSchemaError } from "./schema.ts"
 import { checkSource, type SqliteOptions } from "./source.ts"
 
 /** Milliseconds for which SQLite waits for a lock. It blocks the event loop meanwhile, so this is short. */
@@ -104,7 +105,8 @@ const configure = (source: string | Database, database: Database, options: Sqlit
 
 const toOpenError = (source: string | Database, error: unknown): StoreOpenError => {
   if (error instanceof StoreOpenError) return error
-  if (error instanceof NewerSchemaError) {
+  if (error instanceof UnknownSchemaError) {
+    if (error.version < latestVersion) return openError(source, previewData.problem, previewData.remedy, error)
     return openError(
       source,
       `it was created by a newer version of Tollgate: its schema version is ${error.version}, and this version supports ${latestVersion}`,

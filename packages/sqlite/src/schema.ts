@@ -69,11 +69,14 @@ const migrations: ReadonlyArray<string> = [
   `
 ]
 
-export const latestVersion = migrations.length
+/** The version that previews of 0.1 wrote. The migrations begin after it. */
+const previewVersion = 1
 
-/** The file was created by a newer version of this package. */
-export class NewerSchemaError extends Error {
-  override readonly name = "NewerSchemaError"
+export const latestVersion = previewVersion + migrations.length
+
+/** The file was created by a newer version of this package, or by a preview. */
+export class UnknownSchemaError extends Error {
+  override readonly name = "UnknownSchemaError"
   readonly version: number
 
   constructor(version: number) {
@@ -95,7 +98,8 @@ const readSchemaState = (database: Database): { readonly version: number; readon
     : 0
   const userVersion = isOwnFile ? Number(database.pragma("user_version", { simple: true })) : 0
   const newest = Math.max(version, userVersion)
-  if (newest > latestVersion) throw new NewerSchemaError(newest)
+  const isPreview = version <= previewVersion && tables.includes("tollgate_records")
+  if (newest > latestVersion || isPreview) throw new UnknownSchemaError(newest)
   return { version, isOwnFile }
 }
 
@@ -110,7 +114,7 @@ export const migrate = (database: Database): void => {
   if (readSchemaState(database).version === latestVersion) return
   const upgrade = database.transaction(() => {
     const { version, isOwnFile } = readSchemaState(database)
-    for (const migration of migrations.slice(version)) database.exec(migration)
+    for (const migration of migrations.slice(Math.max(0, version - previewVersion))) database.exec(migration)
     database.exec("CREATE TABLE IF NOT EXISTS tollgate_schema (version INTEGER NOT NULL) STRICT")
     database.exec("DELETE FROM tollgate_schema")
     database.prepare("INSERT INTO tollgate_schema VALUES (?)").run(latestVersion)

@@ -43,7 +43,7 @@ describe("opening a SQLite store", () => {
       yield* store.commit(partition, [put("a")])
       const database = new Sqlite(path)
       assert.strictEqual(database.pragma("journal_mode", { simple: true }), "wal")
-      assert.strictEqual(database.pragma("user_version", { simple: true }), 1)
+      assert.strictEqual(database.pragma("user_version", { simple: true }), 2)
       database.close()
       yield* Effect.promise(() => store.close())
     })
@@ -115,6 +115,28 @@ describe("opening a SQLite store", () => {
       const untouched = new Sqlite(path)
       assert.deepStrictEqual(untouched.prepare("SELECT name FROM sqlite_schema").all(), [])
       untouched.close()
+    })
+  )
+
+  it.effect("rejects a file of a preview and leaves it unchanged", () =>
+    Effect.gen(function* () {
+      const path = yield* temporaryPath("store.db")
+      const store = yield* Effect.promise(() => SqliteStore.open(path))
+      yield* store.commit(partition, [put("a")])
+      yield* Effect.promise(() => store.close())
+      // The first previews had no table for the version.
+      for (const statement of ["UPDATE tollgate_schema SET version = 1", "DROP TABLE tollgate_schema"]) {
+        const preview = new Sqlite(path)
+        preview.exec(statement)
+        preview.pragma("user_version = 1")
+        preview.close()
+        const before = readFileSync(path)
+        const error = yield* getOpenError(path)
+        assert.include(error.message, path)
+        assert.include(error.message, "a preview of Tollgate 0.1 wrote it")
+        assert.include(error.message, "Start with an empty store")
+        assert.isTrue(before.equals(readFileSync(path)))
+      }
     })
   )
 
@@ -396,29 +418,6 @@ describe("a SQLite store on the host's connection", () => {
 })
 
 describe("a SQLite store", () => {
-  it.effect("replays commits of releases that stored results by position", () =>
-    Effect.gen(function* () {
-      const path = yield* temporaryPath("store.db")
-      const store = yield* Effect.promise(() => SqliteStore.open(path))
-      const idempotency = { id: "id", fingerprint: "f", result: "a", ttl: 60_000 }
-      const changes = [put("a"), Change.Add({ counter: "n", by: 2, ttl: 60_000 }), put("b")]
-      yield* store.commit(partition, changes, idempotency)
-      const database = new Sqlite(path)
-      const stored = { versions: [7, 8], totals: [2], replayed: { fingerprint: "f", answer: "a" } }
-      database.prepare("UPDATE tollgate_once SET committed = ?").run(JSON.stringify(stored))
-      database.close()
-      assert.deepStrictEqual(yield* store.commit(partition, changes, idempotency), {
-        versions: new Map([
-          ["a", 7],
-          ["b", 8]
-        ]),
-        totals: new Map([["n", 2]]),
-        replayed: { fingerprint: "f", result: "a" }
-      })
-      yield* Effect.promise(() => store.close())
-    })
-  )
-
   it.effect("completes pending commits on close, and rejects calls after it", () =>
     Effect.gen(function* () {
       const path = yield* temporaryPath("store.db")

@@ -142,19 +142,7 @@ export const brokenContents: ReadonlyArray<BrokenContents> = [
     caughtBy: "a written replay returns the first result, with its names",
     breakContents: rewriteEach((entry) =>
       entry._tag === "Replay"
-        ? { ...entry, versions: entry.versions.map((item) => (typeof item === "number" ? item : item[1])) }
-        : entry
-    )
-  },
-  {
-    fault: "a replay without names loses its numbers",
-    caughtBy: "a written replay without names takes those of the repeated commit",
-    breakContents: rewriteEach((entry) =>
-      entry._tag === "Replay"
-        ? {
-            ...entry,
-            versions: entry.versions.flatMap((item) => (typeof item === "number" ? [] : [item]))
-          }
+        ? { ...entry, versions: entry.versions.map(([, version], index) => [String(index), version] as const) }
         : entry
     )
   },

@@ -51,7 +51,7 @@ const toDeploymentVersion = ({ served }: DeploymentRecord, version: Version): De
     createdOn,
     status,
     digest: buildResult.digest,
-    ...(sourceBytes === undefined ? {} : { bytes: sourceBytes }),
+    bytes: sourceBytes,
     // A release of any attempt: while the version is deployed again, its previous release is served.
     isServed: served !== undefined && splitArtifactId(served)[1] === id
   }

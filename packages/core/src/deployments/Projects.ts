@@ -5,17 +5,22 @@ import { Context, Effect, Layer } from "effect"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import { toPage } from "../schema/Page.ts"
+import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
-import { byAccount } from "./model/nameRecords.ts"
-import { readProjects } from "./model/readProjects.ts"
+import { byAccount, projects } from "./model/nameRecords.ts"
 import { ProjectsApi, type ProjectsMethods } from "./ProjectsApi.ts"
 
 const make = Effect.gen(function* () {
   return Projects.of(
     implementOperations(ProjectsApi, yield* Store, {
       list: Effect.fnUntraced(function* ({ params: { accountName }, query }) {
-        const { values, ...page } = yield* readProjects({ where: [byAccount(accountName)], ...query })
-        const data = values.map(({ projectName, createdOn }) => ({ name: projectName, createdOn }))
+        const { entries, ...page } = yield* projects.page(Partition.deploymentDirectory, {
+          where: [byAccount(accountName)],
+          ...query
+        })
+        const data = entries.flatMap(({ value: { projectName, createdOn } }) =>
+          createdOn === undefined ? [] : [{ name: projectName, createdOn }]
+        )
         return toPage(query, page, data)
       })
     })

@@ -15,7 +15,7 @@ import * as Partition from "../store/Partition.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError, StoreUnavailable } from "../store/StoreError.ts"
 import { KeyBucketsApi, type KeyBucketsMethods } from "./KeyBucketsApi.ts"
-import { byAccount, keyBucketRecords, readKeyBuckets } from "./keyBucketRecords.ts"
+import { byAccount, keyBucketRecords } from "./keyBucketRecords.ts"
 
 const pageSize = 1_000
 
@@ -42,8 +42,11 @@ const make = Effect.gen(function* () {
   return KeyBuckets.of({
     ...implementOperations(KeyBucketsApi, store, {
       list: Effect.fnUntraced(function* ({ params: { accountName }, query }) {
-        const { values, ...page } = yield* readKeyBuckets({ where: [byAccount(accountName)], ...query })
-        const data = values.map(({ bucketName, createdOn }) => ({ name: bucketName, createdOn }))
+        const { entries, ...page } = yield* keyBucketRecords.page(Partition.keysDirectory, {
+          where: [byAccount(accountName)],
+          ...query
+        })
+        const data = entries.map(({ value: { bucketName, createdOn } }) => ({ name: bucketName, createdOn }))
         return toPage(query, page, data)
       })
     }),

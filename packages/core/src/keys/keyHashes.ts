@@ -9,8 +9,6 @@ import type { SecretBox } from "../crypto/SecretBox.ts"
 
 const importedPrefix = "sha256:"
 
-export const isImportedHash = (hash: string): boolean => hash.startsWith(importedPrefix)
-
 /**
  * The hashes of an imported key. Their prefix keeps them apart from those of values: otherwise the text `sha256:<hash>`,
  * sent as a key, would pass as the key itself. The texts are part of the stored format.

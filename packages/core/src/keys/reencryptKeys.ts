@@ -12,7 +12,7 @@ import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { reencryptWebhooks } from "../webhooks/reencryptWebhooks.ts"
 import type { KeyBuckets } from "./KeyBuckets.ts"
-import { hashImportedKey, hashKeyValue, isImportedHash } from "./keyHashes.ts"
+import { hashImportedKey, hashKeyValue } from "./keyHashes.ts"
 import * as KeyValues from "./keyValues.ts"
 import { deleteOtherSecretIds } from "./secretRecords.ts"
 
@@ -49,8 +49,6 @@ export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyB
     if (Option.isNone(plaintext)) return "undecryptable" as const
     const hashes = hashImportedKey(secretBox, plaintext.value)
     if (hasHashes(stored, hashes) && secretBox.isUnderPrimarySecret(encryptedHash)) return "unchanged" as const
-    // A process of an older version may have given the key another value, and kept this field, which it does not know.
-    if (!hashes.some((hash) => stored.hashes.includes(hash))) return "notStored" as const
     return yield* KeyValues.hashAndEncryptImported(secretBox, bucket, stored.id, plaintext.value)
   })
 
@@ -67,16 +65,7 @@ export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyB
           ? yield* renewImported(bucket, stored, encryptedHash)
           : "notStored"
     if (typeof renewed === "string") return renewed
-    const commit = (fields: typeof renewed) =>
-      store.commit(getKeyBucketPartition(bucket), [keyRecords.replace(entry.value, { ...rest, ...fields })])
-    // The hash of a value that an older version created may have been imported since. `verify` finds this key first, by its
-    // value.
-    const valueHashes = renewed.hashes.filter((hash) => !isImportedHash(hash))
-    yield* Effect.catchIf(
-      commit(renewed),
-      (error) => error._tag === "StoreConflict" && error.reason === "unique-key" && valueHashes.length > 0,
-      () => commit({ ...renewed, hashes: valueHashes })
-    )
+    yield* store.commit(getKeyBucketPartition(bucket), [keyRecords.replace(entry.value, { ...rest, ...renewed })])
     return "reencrypted" as const
   })
 

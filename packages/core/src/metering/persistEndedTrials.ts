@@ -13,10 +13,10 @@ import type { MeteringBucket } from "./MeteringBucket.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import { recordStatusChange } from "./meteringEvents.ts"
 import type { StoredSubscription } from "./Subscription.ts"
-import { byStatus, subscriptionRecords } from "./subscriptionRecords.ts"
+import { subscriptionRecords } from "./subscriptionRecords.ts"
 import * as Trial from "./Trial.ts"
 import { readExternalIds, toSubscription } from "./toSubscription.ts"
-import { endedTrialTerms, trialIndexedTerm } from "./trialEnds.ts"
+import { endedTrialTerms } from "./trialEnds.ts"
 
 const pageSize = 200
 
@@ -28,38 +28,19 @@ const noEntries: ReadonlyArray<Entry<StoredSubscription>> = []
 /** One batch of subscriptions with an ended trial whose stored status is still `trialing`. */
 const findEndedTrials = Effect.fnUntraced(function* (bucketEntry: Entry<MeteringBucket>, now: DateTime.Utc) {
   const partition = Partition.forMeteringBucket(bucketEntry.value.id)
-  const terms = [byStatus("trialing"), trialIndexedTerm, ...endedTrialTerms(now)]
-  const totals = yield* subscriptionRecords.pages(
+  const terms = endedTrialTerms(now)
+  const pages = yield* subscriptionRecords.pages(
     partition,
     terms.map((term) => ({ where: [term], offset: 0, limit: 0 }))
   )
-  const [trialingCount = 0, indexedCount = 0, ...endedCounts] = totals.map(({ total }) => total)
-  for (const [index, term] of endedTrialTerms(now).entries()) {
-    if (endedCounts[index] === 0) continue
+  for (const [index, term] of terms.entries()) {
+    if (pages[index]?.total === 0) continue
     const ended = yield* subscriptionRecords.stream(partition, { where: [term], pageSize }).pipe(
       Stream.filter(({ value }) => Trial.hasEnded(value, now)),
       Stream.take(pageSize),
       Stream.runCollect
     )
     if (ended.length > 0) return ended
-  }
-  return trialingCount === indexedCount ? noEntries : yield* findTrialsWithoutIndexTerms(bucketEntry, trialingCount)
-})
-
-/** Trials written by earlier previews of 0.1, without the trial index terms. Writing them again adds the terms. */
-const findTrialsWithoutIndexTerms = Effect.fnUntraced(function* (
-  bucketEntry: Entry<MeteringBucket>,
-  trialingCount: number
-) {
-  const store = yield* Store
-  const indexed = subscriptionRecords.indexTerm(trialIndexedTerm)
-  const terms = [subscriptionRecords.indexTerm(byStatus("trialing"))]
-  for (let offset = 0; offset < trialingCount; offset += pageSize) {
-    const [page] = yield* store.list(Partition.forMeteringBucket(bucketEntry.value.id), [
-      { indexTerms: terms, offset, limit: pageSize }
-    ])
-    const records = (page?.records ?? []).filter((record) => !record.indexTerms.includes(indexed))
-    if (records.length > 0) return yield* Effect.forEach(records, subscriptionRecords.decode)
   }
   return noEntries
 })
@@ -83,8 +64,6 @@ const writeStatuses = Effect.fnUntraced(function* (
     Effect.fnUntraced(function* (entry) {
       const previousStatus = entry.value.status
       const status = Trial.statusAt(entry.value, now)
-      // Only its index terms are written again.
-      if (status === previousStatus) return [subscriptionRecords.replace(entry, entry.value)]
       const value = { ...entry.value, status, updatedOn: now }
       const subscription = toSubscription(value, externalIds, now)
       return [

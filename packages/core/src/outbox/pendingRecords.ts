@@ -18,8 +18,8 @@ export const removableAfterMs = 2 * entryLifetimeMs
 
 const PendingPartition = Schema.Struct({
   partition: Schema.String,
-  /** Whose events they are. Missing in entries of earlier previews of 0.1. */
-  accountName: Schema.optionalKey(Schema.String),
+  /** Whose events they are. */
+  accountName: Schema.String,
   markedOn: Timestamp
 })
 export type PendingPartition = typeof PendingPartition.Type

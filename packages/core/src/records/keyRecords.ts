@@ -14,9 +14,7 @@ export const byHash = (hash: string): string => `hash:${hash}`
 /** Stores keys by id; unique by hash, indexed by consumer. */
 export const keyRecords = Collection.make({
   name: "key",
-  format: 2,
-  // An older version of Tollgate would ignore these fields and let the key pass.
-  chooseFormat: ({ disabled, scopes }) => (disabled === undefined && scopes === undefined ? 1 : 2),
+  format: 1,
   schema: StoredKey,
   key: (key) => key.id,
   indexTerms: (key) => [

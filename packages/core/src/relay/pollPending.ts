@@ -59,7 +59,7 @@ export const makePollPending = (work: Work, readMillis = readMonotonicMillis) =>
 
   return Effect.gen(function* () {
     sightings = yield* readDirectory
-    for (const [partition, { entry }] of sightings) queue.add(entry.value.accountName ?? partition, partition)
+    for (const [partition, { entry }] of sightings) queue.add(entry.value.accountName, partition)
     const visits: Array<Effect.Effect<void, never, Store>> = []
     while (visits.length < maxVisits) {
       const next = queue.take()

@@ -29,7 +29,7 @@ import { withGrowth } from "./growth.ts"
 import type { Partition } from "./Partition.ts"
 import { retryOnConflict } from "./retryOnConflict.ts"
 import { Change, type CommitResult, Store, type StoreRecord } from "./Store.ts"
-import { RecordUnreadable, type StoreConflict, type StoreUnavailable } from "./StoreError.ts"
+import { previewData, RecordUnreadable, type StoreConflict, type StoreUnavailable } from "./StoreError.ts"
 
 /** A stored value and its version. */
 export interface Entry<A> {
@@ -60,10 +60,8 @@ export interface EntryQuery {
 export interface CollectionOptions<A, I> {
   /** Prefix of every record key, index term and unique key, so that collections can share a partition. */
   readonly name: string
-  /** The newest format version of bodies. Increase it when older versions of Tollgate cannot read the new bodies. */
+  /** The format of bodies, from 1. Increase it when older versions of Tollgate cannot read the new bodies. */
   readonly format: number
-  /** The format in which to write a value, if older versions of Tollgate can read some values. Default: `format`. */
-  readonly chooseFormat?: (value: A) => number
   readonly schema: Schema.Codec<A, I>
   /** Encodes a value as the schema does, but faster, for records that are written often. */
   readonly encode?: (value: A) => I
@@ -152,15 +150,19 @@ export interface Collection<A, I = unknown> {
 const maxCachedTotal = 1_000_000
 const maxCachedBody = 4_096
 
+/** Previews of 0.1, which were never published, wrote bodies with these numbers. Formats count from the next one. */
+const previewFormats = 2
+
 export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> => {
-  const { name, format, chooseFormat = () => format, key, indexTerms, uniqueKeys, parent, countsBytes = true } = options
+  const { name, key, indexTerms, uniqueKeys, parent, countsBytes = true } = options
+  const format = previewFormats + options.format
   const json = Schema.fromJsonString(options.schema)
   const encode = options.encode ?? Schema.encodeSync(options.schema, skipChecks)
   const encodeBody = (value: A): string => JSON.stringify(encode(value))
   const decodeBody = Schema.decodeUnknownEffect(json)
 
-  /** Every body starts with its format version. Those that this version reads, the oldest first. */
-  const formatPrefixes = Array.from({ length: format }, (_, index) => `${index + 1} `)
+  /** Every body starts with its format. Those that this version reads, the oldest first. */
+  const formatPrefixes = Array.from({ length: options.format }, (_, index) => `${previewFormats + index + 1} `)
   const hasKnownFormat = (body: string) => formatPrefixes.some((prefix) => body.startsWith(prefix))
 
   const recordKey = (key: string) => `${name}/${key}`
@@ -174,22 +176,19 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
 
   const toBody = (value: A, previous: A | undefined): string => {
     const body = encodeBody(value)
-    const newFormat = chooseFormat(value)
     const previousBody = typeof previous === "object" && previous !== null ? bodies.get(previous) : undefined
-    if (previousBody === undefined || previous === undefined) return `${newFormat} ${body}`
+    if (previousBody === undefined || previous === undefined) return `${format} ${body}`
     const previousDecoded = encodeBody(previous)
-    const end = previousBody.indexOf(" ")
-    const previousStored = previousBody.slice(end + 1)
-    if (previousStored === previousDecoded) return `${newFormat} ${body}`
-    // The unknown fields may be the reason for the previous format, so it is not lowered.
-    const keptFormat = Math.max(newFormat, Number(previousBody.slice(0, end)))
-    return `${keptFormat} ${copyUnknownFields(body, previousDecoded, previousStored)}`
+    const previousStored = previousBody.slice(previousBody.indexOf(" ") + 1)
+    return previousStored === previousDecoded
+      ? `${format} ${body}`
+      : `${format} ${copyUnknownFields(body, previousDecoded, previousStored)}`
   }
 
   /** The size of a stored value. */
   const measureStored = (value: A): number => {
     const body = typeof value === "object" && value !== null ? bodies.get(value) : undefined
-    return Buffer.byteLength(body ?? `${chooseFormat(value)} ${encodeBody(value)}`)
+    return Buffer.byteLength(body ?? `${format} ${encodeBody(value)}`)
   }
 
   const put = (value: A, expect: number, previous?: A): Change => {
@@ -213,17 +212,18 @@ export const make = <A, I>(options: CollectionOptions<A, I>): Collection<A, I> =
 
   const unreadable = (record: StoreRecord, problem: string) => new RecordUnreadable({ key: record.key, problem })
 
-  /** The body without its format version. Fails if the format is newer than this version of Tollgate. */
+  /** The body without its format. Fails if this version of Tollgate does not read the format. */
   const getContent = (record: StoreRecord): string | RecordUnreadable => {
     const end = record.body.indexOf(" ")
     if (hasKnownFormat(record.body)) return record.body.slice(end + 1)
     const writtenFormat = Number(record.body.slice(0, end))
     if (end < 1 || !Number.isSafeInteger(writtenFormat)) return unreadable(record, "its body has no format version")
-    if (writtenFormat <= format) return record.body.slice(end + 1)
     return unreadable(
       record,
-      `it was written in format ${writtenFormat} by a newer version of Tollgate, and this version reads up to ${format}; ` +
-        "upgrade this process"
+      writtenFormat > format
+        ? `it was written in format ${writtenFormat} by a newer version of Tollgate, and this version reads up to ${format}; ` +
+            "upgrade this process"
+        : `${previewData.problem}. ${previewData.remedy}`
     )
   }
 

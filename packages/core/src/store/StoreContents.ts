@@ -4,10 +4,12 @@
  */
 import { Context, Data, Effect, type Stream } from "effect"
 import type { Partition } from "./Partition.ts"
-import type { ReplayNumbers } from "./replayNumbers.ts"
-import type { StoreRecord } from "./Store.ts"
+import type { CommitResult, StoreRecord } from "./Store.ts"
 import type { StoreUnavailable } from "./StoreError.ts"
 import { validateEntries } from "./validateEntries.ts"
+
+/** The versions or the totals of a commit with an idempotency id, by the names of the records or counters. */
+export type ReplayNumbers = ReadonlyArray<readonly [name: string, value: number]>
 
 /** One entry of a partition. Times are milliseconds since the epoch. */
 export type StoreEntry = Data.TaggedEnum<{
@@ -34,6 +36,16 @@ export const StoreEntry = Data.taggedEnum<StoreEntry>()
 export type CounterEntry = Extract<StoreEntry, { readonly _tag: "Counter" }>
 /** The entry of a commit with an idempotency id. */
 export type ReplayEntry = Extract<StoreEntry, { readonly _tag: "Replay" }>
+
+/** What a store keeps of a commit with an idempotency id. */
+export type Replay = Omit<ReplayEntry, "_tag" | "id" | "expiresAt">
+
+/** What a repeated commit returns. */
+export const toReplayedResult = ({ versions, totals, fingerprint, result }: Replay): CommitResult => ({
+  versions: new Map(versions),
+  totals: new Map(totals),
+  replayed: { fingerprint, result }
+})
 
 /** What an adapter implements beside `StoreOperations`, and passes to `StoreContents.make`. */
 export interface StoreContentsOperations {

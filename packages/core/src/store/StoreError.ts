@@ -35,6 +35,12 @@ export class StoreOpenError extends defineError<StoreOpenError>()(
   }
 }
 
+/** The problem and the remedy of data that a preview of 0.1 wrote: its formats were never published. */
+export const previewData = {
+  problem: "a preview of Tollgate 0.1 wrote it, and this version does not read the formats of previews",
+  remedy: "Start with an empty store, or run that preview and copy over HTTP what you need"
+}
+
 export type ConflictReason = "stale" | "unique-key" | "too-many-records" | "counter-exceeded" | "rate-limited"
 
 /**

@@ -2,14 +2,11 @@
  * Validates the entries that are written to a store. An invalid entry is a bug in the calling code.
  */
 
-import type { ReplayNumbers } from "./replayNumbers.ts"
-import type { StoreEntry } from "./StoreContents.ts"
+import type { ReplayNumbers, StoreEntry } from "./StoreContents.ts"
 import { hasDuplicates, isCount, isPositive, isWellFormed, StoreMisuse } from "./StoreMisuse.ts"
 
 const isValidReplayNumbers = (numbers: ReplayNumbers): boolean =>
-  numbers.every((item) =>
-    typeof item === "number" ? Number.isSafeInteger(item) : isWellFormed(item[0]) && Number.isSafeInteger(item[1])
-  )
+  numbers.every(([name, value]) => isWellFormed(name) && Number.isSafeInteger(value))
 
 const surrogate = "a string contains a lone surrogate"
 

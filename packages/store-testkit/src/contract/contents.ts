@@ -136,24 +136,6 @@ export const contents = cases("contents", {
     equal(yield* copied.counter("m"), 0)
   },
 
-  *"a written replay without names takes those of the repeated commit"({ contents, partition, commit, readEntries }) {
-    const { ttl, ...idempotency } = makeIdempotency("id")
-    const replay = StoreEntry.Replay({ ...idempotency, versions: [7, 8], totals: [5], expiresAt: yield* later })
-    yield* contents.write(partition, [replay])
-    deepEqual(yield* readEntries, [replay])
-    const { versions, totals } = yield* commit([put("a"), add("n", 2), put("b")], makeIdempotency("id"))
-    deepEqual(
-      [[...versions], [...totals]],
-      [
-        [
-          ["a", 7],
-          ["b", 8]
-        ],
-        [["n", 5]]
-      ]
-    )
-  },
-
   *"writing entries again changes nothing"({ commit, copy, readEntries, contents }) {
     yield* commit([put("a", { indexTerms: ["t"], uniqueKeys: ["k"] }), put("b", { indexTerms: ["t"] })])
     yield* commit([add("n", 3)], makeIdempotency("id"))

@@ -170,10 +170,7 @@ const commit = (
   { now, wall }: Times
 ): [State, CommitResult] | StoreConflict => {
   const replay = idempotency === undefined ? undefined : state.replays.get(idempotency.id)
-  if (replay !== undefined) {
-    const { fingerprint, result } = replay
-    return [state, { ...toReplayedResult(replay, changes), replayed: { fingerprint, result } }]
-  }
+  if (replay !== undefined) return [state, toReplayedResult(replay)]
   let after = state
   const versions = new Map<string, number>()
   const totals = new Map<string, number>()

@@ -12,8 +12,8 @@ export const DeploymentVersion = Schema.Struct({
   status: VersionStatus,
   /** The SHA-256 of the source, in hexadecimal. */
   digest: Schema.optionalKey(Schema.String),
-  /** The size of the source. Missing if an older version of Tollgate received it. */
-  bytes: Schema.optionalKey(Schema.Int),
+  /** The size of the source. */
+  bytes: Schema.Int,
   isServed: Schema.Boolean
 }).annotate({ identifier: "DeploymentVersion" })
 export type DeploymentVersion = typeof DeploymentVersion.Type

@@ -28,7 +28,7 @@ const measure = Effect.fnUntraced(function* (reservation: NameReservation) {
   const deployment = yield* deployments.get(partition, reservation.name)
   const served = Option.isSome(deployment) ? (deployment.value.value.servedBytes ?? 0) : 0
   const bytes = entries.reduce(
-    (sum, { value: { source, sourceBytes = 0, status, releaseBytes = 0 } }) =>
+    (sum, { value: { source, sourceBytes, status, releaseBytes = 0 } }) =>
       sum + (source === undefined ? 0 : sourceBytes) + (status === "IN_PROGRESS" ? releaseBytes : 0),
     served
   )

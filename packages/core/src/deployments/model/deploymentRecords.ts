@@ -45,8 +45,8 @@ export const deployments = Collection.make({
 const Run = Schema.Struct({
   holder: Schema.optionalKey(Schema.String),
   /**
-   * Without a holder: when the run was queued. With a holder: the expiry time, read only by older versions of Tollgate;
-   * this version uses `LeaseWatch`.
+   * Without a holder: when the run was queued. With a holder: the expiry time; its renewal changes the record, which
+   * `LeaseWatch` observes.
    */
   until: Timestamp,
   /** How many leases on this run have expired. The stored name cannot change. */
@@ -59,8 +59,8 @@ const Version = Schema.Struct({
   createdOn: Timestamp,
   /** The key of the source in the source store, until the source is removed. */
   source: Schema.optionalKey(Schema.String),
-  /** The size of the source. Missing in records of older versions of Tollgate. */
-  sourceBytes: Schema.optionalKey(Schema.Int),
+  /** The size of the source. */
+  sourceBytes: Schema.Int,
   /** The number of runs so far. The id and the attempt together identify a release. */
   attempt: Schema.Int,
   status: VersionStatus,

@@ -24,8 +24,8 @@ export interface Release {
   readonly deployment: Branch & { readonly name: DeploymentName; readonly environmentType: EnvironmentType }
   /** The uploaded archive. */
   readonly source: Stream.Stream<Uint8Array, SourceStoreError>
-  /** The size of the archive. Missing if an older version of Tollgate received it. */
-  readonly sourceBytes?: number | undefined
+  /** The size of the archive. */
+  readonly sourceBytes: number
   /** Adds a line to the log in the deployment status. */
   readonly log: (line: string) => void
 }
