@@ -14,6 +14,7 @@ import {
   createUploadUrl,
   flushEventLoop,
   listDeployments,
+  makeInterleaved,
   startDisconnectableProcess,
   startProcess
 } from "./processes.ts"
@@ -120,10 +121,12 @@ describe("deploymentsPerAccount", () => {
           const url = yield* createUploadUrl(process.uploads, one)
           const removal = Effect.ignore(process.deployments.remove({ params: { deploymentName: data[0]?.name ?? "" } }))
           const upload = Effect.orDie(process.uploads.receive(url, content))
-          injectAt(call, { interleave: outer === "removal" ? upload : removal })
+          const { interleave, ended } = yield* makeInterleaved(outer === "removal" ? upload : removal)
+          injectAt(call, { interleave })
           yield* outer === "removal" ? removal : upload
           isOver = calls() < call
           injectAt(0, "fail")
+          if (!isOver) yield* ended
           yield* flushEventLoop
           const { total } = yield* listDeployments(process.deployments, one)
           const next = yield* Effect.exit(deploy(process, makeBranch("web", "two")))

@@ -1,10 +1,9 @@
 /**
  * A deployment name belongs to its branch permanently, also when the secret changes, and no other branch can get it.
  */
-import { createHash } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { AccountName, BranchName, type Deployments, ProjectName, type Uploads } from "@tollgate/core/effect"
-import { memorySourceStore, memoryTarget, type StoreOperations } from "@tollgate/core/store"
+import { Change, memorySourceStore, memoryTarget, Partition, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { makeFaultyStore } from "@tollgate/store-testkit"
 import { Effect } from "effect"
@@ -15,8 +14,8 @@ import {
   eventually,
   getStatus,
   listDeployments,
-  startProcess,
-  writeLegacyDeployment
+  makeInterleaved,
+  startProcess
 } from "./processes.ts"
 import { secret } from "./stores.ts"
 
@@ -48,11 +47,29 @@ const remove = ({ deployments }: Process, deploymentName: string) => deployments
 const start = (store: StoreOperations, secrets: string | ReadonlyArray<string> = secret) =>
   startProcess(store, memoryTarget(), memorySourceStore(), { secret: secrets })
 
-const makeLegacyName = ({ accountName, projectName, branchName }: typeof branch) =>
-  `web-main-${createHash("sha256")
-    .update(JSON.stringify([accountName, projectName, branchName]))
-    .digest("hex")
-    .slice(0, 7)}`
+/** Writes a deployment whose name another branch would get. Hashes of branches do not collide by themselves. */
+const writeDeployment = (store: StoreOperations, name: string) => {
+  const { accountName, projectName, branchName } = branch
+  const partition = Partition.forProject(accountName, projectName)
+  const put = (collection: string, format: number, body: object, uniqueKeys: ReadonlyArray<string> = []) =>
+    Change.Put({
+      key: `${collection}/${name}`,
+      expect: 0,
+      body: `${format} ${JSON.stringify({ ...branch, name, ...body })}`,
+      indexTerms: [collection],
+      uniqueKeys
+    })
+  const createdOn = "2026-01-01T00:00:00.000Z"
+  const latest = "00000000-0000-4000-8000-000000000000"
+  const deployment = { createdOn, updatedOn: createdOn, message: "", latest }
+  const reservation = { state: "deployed", uploads: 0, bytes: 0 }
+  return Effect.andThen(
+    store.commit(Partition.deploymentDirectory, [
+      put("name", 2, reservation, [`name/branch:${partition}/${branchName}`])
+    ]),
+    store.commit(partition, [put("deployment", 1, deployment)])
+  )
+}
 
 describe("a deployment name", () => {
   it.effect("is readable, valid in a host name, and ends in a keyed hash", () =>
@@ -87,12 +104,12 @@ describe("a deployment name", () => {
         const { store, injectAt, calls } = makeFaultyStore(MemoryStore.open())
         const [one, other] = [yield* start(store, [secret, newer]), yield* start(store, [newer, secret])]
         const [first, second] = [yield* createUploadUrl(one.uploads), yield* createUploadUrl(other.uploads)]
-        const interleave = Effect.orDie(other.uploads.receive(second, content))
+        const { interleave, ended } = yield* makeInterleaved(Effect.orDie(other.uploads.receive(second, content)))
         injectAt(call, { interleave })
         yield* one.uploads.receive(first, content)
         isOver = calls() < call
         injectAt(0, "fail")
-        if (isOver) yield* interleave
+        yield* isOver ? interleave : ended
         const { total } = yield* listDeployments(one.deployments)
         assert.strictEqual(total, 1, `before call ${call}`)
         yield* one.stop
@@ -117,7 +134,7 @@ describe("a deployment name", () => {
       const other = makeBranch("other", "web", "main")
       const reservedName = yield* deploy(yield* start(MemoryStore.open()), other)
       const store = MemoryStore.open()
-      yield* writeLegacyDeployment(store, branch, reservedName)
+      yield* writeDeployment(store, reservedName)
       const process = yield* start(store)
       const assignedName = yield* deploy(process, other)
       assert.match(assignedName, /^web-main-[a-z2-7]{12}$/)
@@ -127,31 +144,6 @@ describe("a deployment name", () => {
       yield* remove(process, assignedName)
       assert.strictEqual(yield* deploy(process, other), assignedName)
       assert.strictEqual((yield* Effect.flip(get(process, reservedName)))._tag, "DeploymentNotFound")
-    }).pipe(Effect.scoped)
-  )
-
-  it.effect("of an older release stays the same, with its URL, also after removal and redeployment", () =>
-    Effect.gen(function* () {
-      const store = MemoryStore.open()
-      const name = makeLegacyName(branch)
-      yield* writeLegacyDeployment(store, branch, name)
-      const process = yield* start(store)
-      assert.strictEqual((yield* get(process, name)).value.url, `http://gate/sites/${name}/`)
-      assert.strictEqual(yield* deploy(process), name)
-      assert.strictEqual((yield* listDeployments(process.deployments)).total, 1)
-      yield* remove(process, name)
-      assert.strictEqual(yield* deploy(process), name)
-    }).pipe(Effect.scoped)
-  )
-
-  it.effect("of an older release stays reserved if the deployment is removed before the next upload", () =>
-    Effect.gen(function* () {
-      const store = MemoryStore.open()
-      const name = makeLegacyName(branch)
-      yield* writeLegacyDeployment(store, branch, name)
-      const process = yield* start(store)
-      yield* remove(process, name)
-      assert.strictEqual(yield* deploy(process), name)
     }).pipe(Effect.scoped)
   )
 })

@@ -23,6 +23,7 @@ import {
   flushEventLoop,
   getStatus,
   listDeployments,
+  makeInterleaved,
   startDisconnectableProcess,
   startProcess,
   upload,
@@ -212,11 +213,12 @@ describe("two uploads of a branch", () => {
         const { uploads, deployments, stop } = yield* startProcess(store, memoryTarget(), sources)
         yield* waitForSuccess(deployments, yield* upload(uploads))
         const [one, other] = [yield* createUploadUrl(uploads), yield* createUploadUrl(uploads)]
-        injectAt(call, { interleave: Effect.orDie(uploads.receive(other, content)) })
+        const { interleave, ended: otherEnded } = yield* makeInterleaved(Effect.orDie(uploads.receive(other, content)))
+        injectAt(call, { interleave })
         yield* uploads.receive(one, content)
         isOver = calls() < call
         injectAt(0, "fail")
-        if (isOver) yield* uploads.receive(other, content)
+        yield* isOver ? interleave : otherEnded
         const [{ name } = assert.fail("expected a deployment")] = (yield* listDeployments(deployments)).data
         const ended = Effect.forEach([one.id, other.id], (id) => getStatus(deployments, id))
         yield* eventually(ended, (all) => all.every(({ value }) => value.status !== "IN_PROGRESS"))

@@ -12,15 +12,13 @@ import {
   Uploads
 } from "@tollgate/core/effect"
 import {
-  Change,
   type DeploymentTarget,
   memorySourceStore,
-  Partition,
   Store,
   type StoreOperations,
   StoreUnavailable
 } from "@tollgate/core/store"
-import { Clock, Context, Effect, Exit, Layer, Scope, Stream } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Layer, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { secret } from "./stores.ts"
 
@@ -131,6 +129,16 @@ export const waitUntil = (condition: () => boolean) =>
     return Effect.repeat(flushEventLoop, { until: () => condition() || performance.now() > deadline })
   })
 
+/**
+ * An effect to interleave with the store calls of another, and its end, for which a test must wait: it may have begun at a
+ * call of a background job.
+ */
+export const makeInterleaved = (effect: Effect.Effect<unknown>) =>
+  Effect.map(Deferred.make<void>(), (done) => ({
+    interleave: Effect.ensuring(effect, Deferred.succeed(done, undefined)),
+    ended: Deferred.await(done)
+  }))
+
 /** Waits until a run has succeeded, without advancing the test clock. */
 export const waitForSuccess = (deployments: Deployments["Service"], id: string) =>
   Effect.gen(function* () {
@@ -168,26 +176,3 @@ export const startDisconnectableProcess = (
     }
     return { ...(yield* startProcess(interruptible, target, sources)), disconnect, reconnect }
   })
-
-/** Writes the records of an older release of Tollgate, whose names end in seven digits of an unkeyed hash. */
-export const writeLegacyDeployment = (
-  store: StoreOperations,
-  branch: { readonly accountName: string; readonly projectName: string; readonly branchName: string },
-  name: string
-) => {
-  const put = (collection: string, key: string, body: object) =>
-    Change.Put({
-      key: `${collection}/${key}`,
-      expect: 0,
-      body: `3 ${JSON.stringify(body)}`,
-      indexTerms: [collection],
-      uniqueKeys: []
-    })
-  const createdOn = "2026-01-01T00:00:00.000Z"
-  const latest = "00000000-0000-4000-8000-000000000000"
-  const deployment = { ...branch, name, createdOn, updatedOn: createdOn, message: "", latest, served: `${name}.x.1` }
-  return Effect.andThen(
-    store.commit(Partition.deploymentDirectory, [put("name", name, { ...branch, name })]),
-    store.commit(Partition.forProject(branch.accountName, branch.projectName), [put("deployment", name, deployment)])
-  )
-}

@@ -215,7 +215,9 @@ describe("the bytes of an account's records", () => {
 
   it("do not stop the writes of an account if its total can be neither read nor written", async () => {
     const inner = MemoryStore.open()
-    const unavailable = Effect.fail(new StoreUnavailable({ operation: "counters", outcome: "not-applied", cause: "away" }))
+    const unavailable = Effect.fail(
+      new StoreUnavailable({ operation: "counters", outcome: "not-applied", cause: "away" })
+    )
     const total = Partition.forAccount("acme")
     const store: StoreOperations = {
       ...inner,

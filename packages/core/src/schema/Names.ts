@@ -40,7 +40,7 @@ export const ProjectName = pathName.pipe(Schema.brand("ProjectName"))
 export type ProjectName = typeof ProjectName.Type
 
 /**
- * A branch name in a request. It must not contain control characters, or invisible characters that make two names look
+ * A branch name. It must not contain control characters, or invisible characters that make two names look
  * alike, such as bidirectional overrides and zero-width characters.
  */
 export const BranchName = Schema.String.pipe(
@@ -52,17 +52,3 @@ export const BranchName = Schema.String.pipe(
   Schema.brand("BranchName")
 )
 export type BranchName = typeof BranchName.Type
-
-/**
- * A branch name in a stored record. Earlier previews of 0.1 accepted invisible characters. The pattern excludes control
- * characters without `\\p`, which linters of OpenAPI do not understand.
- */
-export const StoredBranchName = Schema.String.pipe(
-  Schema.check(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them
-    Schema.isPattern(/^[^\u0000-\u001F\u007F-\u009F]{1,255}$/u, {
-      expected: "1 to 255 characters without control characters"
-    })
-  ),
-  Schema.brand("BranchName")
-)

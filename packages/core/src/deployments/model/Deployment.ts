@@ -3,7 +3,7 @@
  * version of the same deployment, at the same URL.
  */
 import { Schema } from "effect"
-import { AccountName, BranchName, ProjectName, StoredBranchName } from "../../schema/Names.ts"
+import { AccountName, BranchName, ProjectName } from "../../schema/Names.ts"
 import { Timestamp } from "../../schema/Timestamp.ts"
 
 /** Valid as a path segment and as a host name label. */
@@ -53,7 +53,7 @@ export const Deployment = Schema.Struct({
   projectName: ProjectName,
   state: DeploymentState,
   message: DeploymentMessage,
-  branchName: StoredBranchName,
+  branchName: BranchName,
   environmentType: EnvironmentType
 }).annotate({ identifier: "Deployment" })
 export type Deployment = typeof Deployment.Type
@@ -67,9 +67,6 @@ export const Branch = Schema.Struct({
   branchName: BranchName
 }).annotate({ identifier: "Branch" })
 export type Branch = typeof Branch.Type
-
-/** The same fields in stored records and responses, which accept branch names created under older rules. */
-export const storedBranchFields = { ...Branch.fields, branchName: StoredBranchName }
 
 /** The identifier is the public name in the OpenAPI description. */
 export const DeployResult = Schema.Struct({

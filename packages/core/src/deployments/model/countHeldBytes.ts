@@ -3,7 +3,7 @@
  * in one commit with the account's counter. What a name holds is measured anew each time, so that a process which dies
  * before it has counted leaves a number that is too high at most, until the name is counted again.
  */
-import { DateTime, Effect, Option, Stream } from "effect"
+import { Effect, Option, Stream } from "effect"
 import { addBytes, deploymentBytes } from "../../accounts/accountBytes.ts"
 import { LimitReached } from "../../runtime/LimitReached.ts"
 import * as Partition from "../../store/Partition.ts"
@@ -11,8 +11,9 @@ import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"
 import { StoreConflict } from "../../store/StoreError.ts"
 import { byDeployment, deployments, projectPartition, versions } from "./deploymentRecords.ts"
+import { endExpiredUploads } from "./endUpload.ts"
 import { byAccount, type NameReservation, nameReservations } from "./nameRecords.ts"
-import { isPast, leasesByAccount, uploadLeases } from "./uploadRecords.ts"
+import { leasesByAccount } from "./uploadRecords.ts"
 
 const directory = Partition.deploymentDirectory
 const pageSize = 100
@@ -58,7 +59,7 @@ const count = (name: string, { addition, skipRunning = false }: CountOptions = {
       const measured = yield* measure(value)
       if (skipRunning && measured.isRunning) return
       const bytes = measured.bytes + (addition?.added ?? 0)
-      const growth = bytes - (value.bytes ?? 0)
+      const growth = bytes - value.bytes
       if (growth === 0) return
       yield* store.commit(directory, [
         nameReservations.replace(entry.value, { ...value, bytes }),
@@ -72,16 +73,12 @@ export const countHeldBytes = (name: string) => count(name)
 
 /** Counts all deployments of an account again, apart from those that receive or run a version now. */
 export const recountHeldBytes = Effect.fnUntraced(function* (accountName: string) {
-  const now = yield* DateTime.now
-  const leases = yield* Stream.runCollect(
-    uploadLeases.stream(directory, { where: [leasesByAccount(accountName)], pageSize })
-  )
-  const receiving = new Set(leases.flatMap(({ value }) => (isPast(value.until, now) ? [] : [value.name])))
+  yield* endExpiredUploads(leasesByAccount(accountName))
   yield* nameReservations
     .stream(directory, { where: [byAccount(accountName)], pageSize })
     .pipe(
-      Stream.runForEach(({ value: { name } }) =>
-        receiving.has(name) ? Effect.void : count(name, { skipRunning: true })
+      Stream.runForEach(({ value: { name, uploads } }) =>
+        uploads > 0 ? Effect.void : count(name, { skipRunning: true })
       )
     )
 })

@@ -2,7 +2,6 @@
  * Makes deployment names: a readable prefix and a keyed hash, so that clients cannot guess the names of other accounts'
  * deployments.
  */
-import { createHash } from "node:crypto"
 import { type Branch, DeploymentName } from "./Deployment.ts"
 
 const maxNameLength = 63
@@ -23,21 +22,16 @@ const slug = (text: string): string =>
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "")
 
-const joinName = ({ projectName, branchName }: Branch, hash: string): DeploymentName => {
-  const readable = slug(`${projectName}-${branchName}`).slice(0, maxNameLength - hash.length - 1)
-  return DeploymentName.make(`${readable.replace(/-+$/, "")}-${hash}`)
-}
-
-const encodeBranch = ({ accountName, projectName, branchName }: Branch, ...suffix: ReadonlyArray<number>): string =>
-  JSON.stringify([accountName, projectName, branchName, ...suffix])
-
 /**
  * Makes a name for a branch. Each attempt returns a different name, in case another branch already has the previous
  * one.
  */
-export const makeName = (branch: Branch, attempt: number, hashName: (text: string) => Uint8Array): DeploymentName =>
-  joinName(branch, toBase32(hashName(encodeBranch(branch, attempt))))
-
-/** The name that older versions of Tollgate gave to a branch, with an unkeyed hash. Only looked up, never assigned. */
-export const legacyName = (branch: Branch): DeploymentName =>
-  joinName(branch, createHash("sha256").update(encodeBranch(branch)).digest("hex").slice(0, 7))
+export const makeName = (
+  { accountName, projectName, branchName }: Branch,
+  attempt: number,
+  hashName: (text: string) => Uint8Array
+): DeploymentName => {
+  const hash = toBase32(hashName(JSON.stringify([accountName, projectName, branchName, attempt])))
+  const readable = slug(`${projectName}-${branchName}`).slice(0, maxNameLength - hashLength - 1)
+  return DeploymentName.make(`${readable.replace(/-+$/, "")}-${hash}`)
+}

@@ -10,7 +10,7 @@ import * as Collection from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"
-import { DeploymentMessage, DeploymentName, storedBranchFields } from "./Deployment.ts"
+import { Branch, DeploymentMessage, DeploymentName } from "./Deployment.ts"
 import { BuildResult, StatusId, Steps, VersionStatus } from "./DeploymentStatus.ts"
 
 export const Project = Schema.Struct({ accountName: AccountName, projectName: ProjectName })
@@ -20,7 +20,7 @@ export const projectPartition = ({ accountName, projectName }: Project): Partiti
   Partition.forProject(accountName, projectName)
 
 const DeploymentRecord = Schema.Struct({
-  ...storedBranchFields,
+  ...Branch.fields,
   name: DeploymentName,
   createdOn: Timestamp,
   updatedOn: Timestamp,

@@ -1,45 +1,57 @@
 /**
- * Name records in the directory: the branch that owns each deployment name, and whether the name counts towards the
- * account's deployment limit.
+ * Names in the directory: the branch that owns each deployment name, and whether the name counts towards the account's
+ * limits. `planName` is the only place that changes the state of a name, in one commit with the lease of the upload.
  *
- * A name counts from the start of its first upload until it has neither a deployment nor an upload in progress. After a
- * deployment is removed, its name stays reserved for the same branch.
+ * | state      | counts | the name                                  | next state, and what leads to it                    |
+ * | ---------- | ------ | ----------------------------------------- | --------------------------------------------------- |
+ * | no record  | no     | is free                                   | `reserved`: its first upload starts                 |
+ * | `reserved` | yes    | has uploads, never had a deployment       | `deployed`: an upload ends that has created one     |
+ * |            |        |                                           | no record: the last upload ends without one         |
+ * | `deployed` | yes    | has a deployment, or had one and has      | `released`: the deployment is removed and no upload |
+ * |            |        | uploads again                             | runs, or the last upload ends without a deployment  |
+ * | `released` | no     | had a deployment, so the branch keeps it  | `deployed`: an upload starts                        |
+ *
+ * The deployment is in its project's partition, which no commit in the directory covers. A process that dies
+ * - before an upload starts, with or without an upload URL, leaves no name;
+ * - during an upload leaves a lease. When it has expired, the process that removes it lowers `uploads` in the same commit,
+ *   so once, and looks whether the upload has created a deployment;
+ * - after the removal of a deployment leaves a `Removal`, which another process finishes. It looks for a deployment too.
+ *
+ * They read the name first, then look for the deployment. An upload creates one only while it counts in `uploads`, and its
+ * end changes the name again, so a commit that has missed the deployment is stale.
  */
 import { Effect, Option, Schema } from "effect"
 import { Timestamp } from "../../schema/Timestamp.ts"
 import * as Collection from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"
-import { type Branch, DeploymentName, storedBranchFields } from "./Deployment.ts"
+import { Branch, DeploymentName } from "./Deployment.ts"
 import { DeploymentNotFound } from "./DeploymentError.ts"
-import { legacyName, makeName } from "./deploymentName.ts"
+import { makeName } from "./deploymentName.ts"
 import { Project, projectPartition } from "./deploymentRecords.ts"
 
+/** A branch and its deployment name. */
+export const NamedBranch = Schema.Struct({ ...Branch.fields, name: DeploymentName })
+export type NamedBranch = typeof NamedBranch.Type
+
 const NameReservation = Schema.Struct({
-  ...storedBranchFields,
-  name: DeploymentName,
-  /**
-   * Whether the name counts towards the limit. Missing in records of older versions of Tollgate until
-   * `countLegacyNames`.
-   */
-  isCounted: Schema.optionalKey(Schema.Boolean),
-  /** A deployment has used this name, so it belongs to the branch, and so to its account, for good. */
-  isKept: Schema.optionalKey(Schema.Boolean),
+  ...NamedBranch.fields,
+  state: Schema.Literals(["reserved", "deployed", "released"]),
+  /** How many uploads for the name are in progress: those that have a lease. */
+  uploads: Schema.Int,
   /** How many bytes of the account's counter belong to this name. */
-  bytes: Schema.optionalKey(Schema.Int)
+  bytes: Schema.Int
 })
 export type NameReservation = typeof NameReservation.Type
 
 export const byAccount = (accountName: string): string => `account:${accountName}`
-const byProject = (project: Project): string => `project:${projectPartition(project)}`
 const branchKey = ({ branchName, ...project }: Branch): string => `branch:${projectPartition(project)}/${branchName}`
 
 export const nameReservations = Collection.make({
   name: "name",
-  format: 1,
+  format: 2,
   schema: NameReservation,
   key: ({ name }) => name,
-  indexTerms: ({ isCounted, ...branch }) =>
-    isCounted === true ? [byAccount(branch.accountName), byProject(branch)] : [],
+  indexTerms: ({ state, accountName }) => (state === "released" ? [] : [byAccount(accountName)]),
   uniqueKeys: (branch) => [branchKey(branch)]
 })
 
@@ -63,22 +75,16 @@ export const projects = Collection.make({
 
 const directory = Partition.deploymentDirectory
 
-const isSameBranch = (one: Branch, other: Branch): boolean =>
-  one.accountName === other.accountName && one.projectName === other.projectName && one.branchName === other.branchName
-
-/** Finds the name of a branch by its unique key. The name cannot be recomputed after a rotation of the secret. */
-export const findName = Effect.fnUntraced(function* (branch: Branch) {
-  const byUniqueKey = yield* nameReservations.getByUniqueKey(directory, branchKey(branch))
-  if (Option.isSome(byUniqueKey)) return Option.some(byUniqueKey.value.entry)
-  const legacy = yield* nameReservations.get(directory, legacyName(branch))
-  return Option.filter(legacy, ({ value }) => isSameBranch(value, branch))
-})
-
-/** Finds a name that no branch has. Skips names in use silently, since they may belong to other accounts. */
-export const findFreeName = Effect.fnUntraced(function* (branch: Branch, hashName: (text: string) => Uint8Array) {
+/**
+ * Finds the name of a branch by its unique key, since the name cannot be recomputed after a rotation of the secret. If the
+ * branch has none, makes one that no branch has. Skips names in use silently, since they may belong to other accounts.
+ */
+export const findOrMakeName = Effect.fnUntraced(function* (branch: Branch, hashName: (text: string) => Uint8Array) {
+  const existing = yield* nameReservations.getByUniqueKey(directory, branchKey(branch))
+  if (Option.isSome(existing)) return { name: existing.value.entry.value.name, entry: existing.value.entry }
   for (let attempt = 0; ; attempt++) {
     const name = makeName(branch, attempt, hashName)
-    if (Option.isNone(yield* nameReservations.get(directory, name))) return name
+    if (Option.isNone(yield* nameReservations.get(directory, name))) return { name, entry: undefined }
   }
 })
 

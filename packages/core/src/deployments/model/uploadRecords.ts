@@ -3,16 +3,16 @@
  */
 import { DateTime, Effect, Schema, Stream } from "effect"
 import { Actor } from "../../outbox/CurrentActor.ts"
-import { AccountName } from "../../schema/Names.ts"
 import { Timestamp } from "../../schema/Timestamp.ts"
 import * as Collection from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"
 import { Store } from "../../store/Store.ts"
-import { DeploymentName, storedBranchFields } from "./Deployment.ts"
+import { Branch } from "./Deployment.ts"
 import { StatusId } from "./DeploymentStatus.ts"
+import { NamedBranch } from "./nameRecords.ts"
 
 export const UploadUrl = Schema.Struct({
-  ...storedBranchFields,
+  ...Branch.fields,
   id: StatusId,
   expiresOn: Timestamp,
   used: Schema.Boolean,
@@ -36,25 +36,17 @@ export const uploadUrls = Collection.make({
  * long enough to tolerate a difference of 20 seconds. Taking a lease over too early is harmless, since a second version
  * of the same upload is rejected.
  */
-const UploadLeaseRecord = Schema.Struct({
-  id: StatusId,
-  accountName: AccountName,
-  /** The name of the deployment. */
-  name: DeploymentName,
-  holder: Schema.String,
-  until: Timestamp
-})
-export type UploadLeaseRecord = typeof UploadLeaseRecord.Type
+const UploadLease = Schema.Struct({ ...NamedBranch.fields, id: StatusId, holder: Schema.String, until: Timestamp })
+export type UploadLease = typeof UploadLease.Type
 
 export const leasesByAccount = (accountName: string): string => `account:${accountName}`
-export const leasesByDeployment = (name: string): string => `name:${name}`
 
 export const uploadLeases = Collection.make({
   name: "upload-lease",
-  format: 1,
-  schema: UploadLeaseRecord,
+  format: 2,
+  schema: UploadLease,
   key: ({ id }) => id,
-  indexTerms: ({ accountName, name }) => [leasesByAccount(accountName), leasesByDeployment(name)]
+  indexTerms: ({ accountName }) => [leasesByAccount(accountName)]
 })
 
 const directory = Partition.deploymentDirectory
@@ -64,14 +56,8 @@ export const isPast = (time: DateTime.Utc, now: DateTime.Utc): boolean =>
   DateTime.toEpochMillis(time) <= DateTime.toEpochMillis(now)
 
 /** Lists all entries of a collection in the directory, oldest first, filtered by the index term if there is one. */
-const listAll = <A>(collection: Collection.Collection<A>, term: string | undefined) =>
+export const listAll = <A>(collection: Collection.Collection<A>, term: string | undefined) =>
   Stream.runCollect(collection.stream(directory, { ...(term === undefined ? {} : { where: [term] }), pageSize }))
-
-/** Finds leases that were not renewed because their process died. */
-export const findExpiredLeases = Effect.fnUntraced(function* (term?: string) {
-  const now = yield* DateTime.now
-  return (yield* listAll(uploadLeases, term)).filter(({ value }) => isPast(value.until, now))
-})
 
 /** Deletes expired upload URLs. Returns whether there were any. */
 export const deleteExpiredUploadUrls = Effect.fnUntraced(function* (term?: string) {

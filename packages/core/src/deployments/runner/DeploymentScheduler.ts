@@ -24,7 +24,7 @@ import {
   type Version,
   versions
 } from "../model/deploymentRecords.ts"
-import { endExpiredLeases } from "../model/endUploadLease.ts"
+import { endExpiredUploads } from "../model/endUpload.ts"
 import { isReleaseInUse, isSourceInUse } from "../model/findDeployment.ts"
 import { deleteExpiredUploadUrls } from "../model/uploadRecords.ts"
 import { finishRemoval } from "./finishRemoval.ts"
@@ -154,7 +154,7 @@ const make = Effect.gen(function* () {
     Effect.all(
       [
         runBestEffort("Deleting expired upload URLs", deleteExpiredUploadUrls()),
-        runBestEffort("Ending uploads of processes that died", endExpiredLeases()),
+        runBestEffort("Ending uploads of processes that died", endExpiredUploads()),
         runBestEffort("Sweeping sources", sources.sweep?.(treatErrorAsInUse(isSourceInUse)) ?? Effect.void),
         runBestEffort("Sweeping releases", target.sweep?.(treatErrorAsInUse(isReleaseInUse)) ?? Effect.void)
       ],

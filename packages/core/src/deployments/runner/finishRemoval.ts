@@ -7,7 +7,7 @@ import { Store } from "../../store/Store.ts"
 import type { DeploymentConfigShape } from "../config/DeploymentConfig.ts"
 import { countHeldBytes } from "../model/countHeldBytes.ts"
 import { deployments, type Project, projectPartition, type Removal, removals } from "../model/deploymentRecords.ts"
-import { uncountName } from "../model/uncountName.ts"
+import { releaseName } from "../model/planName.ts"
 
 /** How long a removal may take. The scheduler retries it after a timeout. */
 const timeout = "1 minute"
@@ -20,7 +20,7 @@ export const finishRemoval = Effect.fnUntraced(function* (
   const store = yield* Store
   const { name, releases, sources: keys } = removal.value
   // First, so that a slow target does not delay freeing the account's limit.
-  yield* uncountName(name)
+  yield* releaseName(name)
   yield* Effect.forEach(keys, (key) => sources.remove(key))
   const recreated = yield* deployments.get(projectPartition(project), name)
   if (Option.isNone(recreated)) yield* target.remove?.(name) ?? Effect.void

@@ -24,6 +24,7 @@ import { DeploymentConfig, type DeploymentConfigShape, requireConfig } from "../
 import { recordDeploymentEvent } from "../config/recordDeploymentEvent.ts"
 import { DeploymentsApi, type DeploymentsMethods } from "../DeploymentsApi.ts"
 import { addHeldBytes, bytesLimitReached, countHeldBytes, recountHeldBytes } from "../model/countHeldBytes.ts"
+import type { DeploymentName } from "../model/Deployment.ts"
 import {
   AlreadyUploaded,
   type DeploymentsNotConfigured,
@@ -46,7 +47,7 @@ import { DeploymentScheduler } from "../runner/DeploymentScheduler.ts"
 import { pruneVersions } from "../runner/runVersion.ts"
 import { guardUpload, parseContentDigest } from "./guardUpload.ts"
 import { invalidDigest, sourceTooLarge } from "./uploadErrors.ts"
-import { makeUploadLeases, type UploadLease } from "./uploadLease.ts"
+import { makeUploadLeases } from "./uploadLease.ts"
 
 /** In milliseconds. */
 const minRecountInterval = 60 * 1000
@@ -94,7 +95,8 @@ const make = Effect.gen(function* () {
   /** Creates the version of a stored source, and the deployment if it is the first, atomically. */
   const acceptUpload = (
     config: DeploymentConfigShape,
-    { upload, name }: UploadLease,
+    upload: UploadUrl,
+    name: DeploymentName,
     source: string,
     { bytes, digest }: ReceivedSource,
     startedOn: DateTime.Utc
@@ -225,7 +227,7 @@ const make = Effect.gen(function* () {
               yield* markProjectActive(upload)
               yield* leases.renew(lease)
               yield* addHeldBytes(upload.accountName, lease.name, { added: getResult().bytes, max: maxBytes })
-              yield* acceptUpload(config, lease, key, getResult(), startedOn)
+              yield* acceptUpload(config, upload, lease.name, key, getResult(), startedOn)
             })
             // Uninterruptible: the source is stored, so a client that disconnects must not interrupt the commits below.
             yield* createVersion.pipe(

@@ -6,21 +6,22 @@ import { DateTime, Effect, Exit, Option } from "effect"
 import { Accounts } from "../../accounts/Accounts.ts"
 import * as Base62 from "../../crypto/Base62.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
+import { LimitReached } from "../../runtime/LimitReached.ts"
 import { Limits } from "../../runtime/Limits.ts"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"
 import { StoreConflict } from "../../store/StoreError.ts"
-import type { DeploymentName } from "../model/Deployment.ts"
 import { AlreadyUploaded, UploadForbidden, UploadInProgress } from "../model/DeploymentError.ts"
 import { projectPartition, versions } from "../model/deploymentRecords.ts"
-import { abandonLease, endExpiredLeases, finishLease } from "../model/endUploadLease.ts"
-import { isNameConflict, planNameReservation, toLimitError } from "../model/planNameReservation.ts"
+import { endExpiredUploads, endUpload, type UploadOutcome } from "../model/endUpload.ts"
+import { byAccount, findOrMakeName, nameReservations, projects } from "../model/nameRecords.ts"
+import { planName } from "../model/planName.ts"
 import {
   isPast,
   leasesByAccount,
-  type UploadLeaseRecord,
+  type UploadLease,
   type UploadUrl,
   uploadLeases,
   uploadUrls
@@ -31,12 +32,8 @@ const renewalInterval = "10 seconds"
 
 const directory = Partition.deploymentDirectory
 
-export interface UploadLease {
-  readonly upload: UploadUrl
-  readonly holder: string
-  /** The name of the deployment. */
-  readonly name: DeploymentName
-}
+const isConflict = (reason: StoreConflict["reason"]) => (error: unknown) =>
+  error instanceof StoreConflict && error.reason === reason
 
 export const makeUploadLeases = Effect.gen(function* () {
   const store = yield* Store
@@ -50,61 +47,74 @@ export const makeUploadLeases = Effect.gen(function* () {
    */
   const inProgress = new Set<string>()
 
-  const isHeldElsewhere = ({ holder, until }: UploadLeaseRecord, now: DateTime.Utc): boolean =>
+  const isHeldElsewhere = ({ holder, until }: UploadLease, now: DateTime.Utc): boolean =>
     !holder.startsWith(processId) && !isPast(until, now)
 
-  const tryAcquire = Effect.fnUntraced(function* (id: string, holder: string) {
+  const tryAcquire = Effect.fnUntraced(function* (
+    { id, accountName, projectName, branchName }: UploadUrl,
+    holder: string
+  ) {
     const now = yield* DateTime.now
-    const entry = yield* uploadUrls.get(directory, id)
-    if (Option.isNone(entry)) return yield* new UploadForbidden()
-    const upload = entry.value.value
-    const isUsed = upload.used || Option.isSome(yield* versions.get(projectPartition(upload), id))
+    const url = yield* uploadUrls.get(directory, id)
+    if (Option.isNone(url)) return yield* new UploadForbidden()
+    const branch = { accountName, projectName, branchName }
+    const isUsed = url.value.value.used || Option.isSome(yield* versions.get(projectPartition(branch), id))
     if (isUsed) return yield* new AlreadyUploaded()
     const existing = yield* uploadLeases.get(directory, id)
     if (Option.exists(existing, ({ value }) => isHeldElsewhere(value, now))) return yield* new UploadInProgress()
-    const { name, changes } = yield* planNameReservation(upload, limits, hashName)
-    const { accountName } = upload
-    const lease: UploadLeaseRecord = { id: upload.id, accountName, name, holder, until: DateTime.add(now, duration) }
+    const { name, entry } = yield* findOrMakeName(branch, hashName)
+    const lease: UploadLease = { ...branch, name, id, holder, until: DateTime.add(now, duration) }
     yield* store.commit(directory, [
-      uploadUrls.assertUnchanged(entry.value),
+      uploadUrls.assertUnchanged(url.value),
       ...(Option.isSome(existing)
         ? [uploadLeases.replace(existing.value, lease)]
         : [
             uploadLeases.insert(lease),
-            uploadLeases.assertAtMost(leasesByAccount(accountName), limits.concurrentUploadsPerAccount - 1)
-          ]),
-      ...changes
+            uploadLeases.assertAtMost(leasesByAccount(accountName), limits.concurrentUploadsPerAccount - 1),
+            ...(yield* planName(lease, entry, { uploads: 1, limits }))
+          ])
     ])
-    return { upload, holder, name }
+    return lease
   })
 
-  const isLimitConflict = (error: unknown) => error instanceof StoreConflict && error.reason === "too-many-records"
+  const toLimitError = (error: StoreConflict, accountName: string) => {
+    const limit = (
+      {
+        [projects.indexTerm(byAccount(accountName))]: "projectsPerAccount",
+        [nameReservations.indexTerm(byAccount(accountName))]: "deploymentsPerAccount",
+        [uploadLeases.indexTerm(leasesByAccount(accountName))]: "concurrentUploadsPerAccount"
+      } as const
+    )[error.subject]
+    return limit === undefined ? error : new LimitReached({ limit, max: limits[limit] })
+  }
 
   /** Acquires the lease. If a limit is reached, ends the account's uploads whose process died, and tries once more. */
-  const acquire = Effect.fnUntraced(function* ({ id, accountName }: UploadUrl) {
+  const acquire = Effect.fnUntraced(function* (upload: UploadUrl) {
+    const { id, accountName } = upload
     if (inProgress.has(id)) return yield* new UploadInProgress()
     inProgress.add(id)
     const holder = `${processId}.${yield* Base62.random(8)}`
     // First, since the lease reserves a name, and with it lists the project.
     const attempt = Effect.andThen(
       accounts.ensureListed(accountName),
-      retryOnConflict(tryAcquire(id, holder), isNameConflict)
+      // Another process may name the branch concurrently.
+      retryOnConflict(tryAcquire(upload, holder), isConflict("unique-key"))
     )
     return yield* attempt.pipe(
-      Effect.catchIf(isLimitConflict, (error) =>
-        Effect.flatMap(endExpiredLeases(leasesByAccount(accountName)), (isFreed) =>
+      Effect.catchIf(isConflict("too-many-records"), (error) =>
+        Effect.flatMap(endExpiredUploads(leasesByAccount(accountName)), (isFreed) =>
           isFreed ? attempt : Effect.fail(error)
         )
       ),
-      Effect.catchTag("StoreConflict", (error) => Effect.fail(toLimitError(limits, accountName)(error))),
+      Effect.catchTag("StoreConflict", (error) => Effect.fail(toLimitError(error, accountName))),
       Effect.tapCause(() => Effect.sync(() => inProgress.delete(id)))
     )
   })
 
   /** Reads the lease from the store. Returns none if it expired and another process replaced or removed it. */
-  const findHeldLease = ({ upload, holder }: UploadLease) =>
+  const findHeldLease = ({ id, holder }: UploadLease) =>
     Effect.map(
-      uploadLeases.get(directory, upload.id),
+      uploadLeases.get(directory, id),
       Option.filter(({ value }) => value.holder === holder)
     )
 
@@ -129,36 +139,19 @@ export const makeUploadLeases = Effect.gen(function* () {
       Effect.forever
     )
 
-  /**
-   * Marks the URL as used and removes the lease. An existing version also shows that the URL was used, but it
-   * disappears with its deployment. Ignores errors after 3 retries: the version exists, and the lease expires by
-   * itself.
-   */
-  const finish = (lease: UploadLease) =>
-    retryOnConflict(
-      Effect.gen(function* () {
-        const entry = yield* uploadUrls.get(directory, lease.upload.id)
-        const markUsed = Option.toArray(
-          Option.map(entry, (upload) => uploadUrls.replace(upload, { ...upload.value, used: true }))
-        )
-        const held = yield* findHeldLease(lease)
-        if (Option.isSome(held)) return yield* finishLease(held.value, markUsed)
-        // The lease has expired, so the name may have been released. Reserve it again.
-        const { changes } = yield* planNameReservation(lease.upload, limits, hashName)
-        yield* store.commit(directory, [...markUsed, ...changes])
-      })
-    ).pipe(Effect.retry({ times: 3 }), Effect.ignore)
+  const end = (lease: UploadLease, outcome: UploadOutcome) =>
+    retryOnConflict(Effect.flatMap(findHeldLease(lease), (held) => endUpload(lease, held, outcome)))
 
-  const abandon = (lease: UploadLease) =>
-    retryOnConflict(
-      Effect.flatMap(findHeldLease(lease), (held) => (Option.isSome(held) ? abandonLease(held.value) : Effect.void))
-    )
+  /** Ends an upload that created its version. Ignores errors after 3 retries: the lease expires by itself. */
+  const finish = (lease: UploadLease) => end(lease, { isUsed: true }).pipe(Effect.retry({ times: 3 }), Effect.ignore)
 
   /** Runs `receive` while holding the lease of the upload. */
   const withLease = <A, E, R>(upload: UploadUrl, receive: (lease: UploadLease) => Effect.Effect<A, E, R>) =>
     Effect.acquireUseRelease(acquire(upload), receive, (lease, exit) => {
       inProgress.delete(upload.id)
-      return Exit.isSuccess(exit) ? Effect.void : runBestEffort("Releasing an upload lease", abandon(lease))
+      return Exit.isSuccess(exit)
+        ? Effect.void
+        : runBestEffort("Releasing an upload lease", end(lease, { isUsed: false }))
     })
 
   /** Renews the lease while the effect runs. Interrupts the effect and fails if the lease is lost. */
