@@ -40,12 +40,6 @@ export const decodeManifest = (bytes: Buffer): Manifest => {
   return { root: String(JSON.parse(bytes.toString("utf8", 0, end))), lines: bytes.subarray(end + 1) }
 }
 
-/** Decodes the manifest format of earlier previews of 0.1: one JSON object. */
-export const decodeJsonManifest = (text: string): Manifest => {
-  const { root, files } = JSON.parse(text) as { readonly root: string; readonly files: Record<string, ServedFile> }
-  return decodeManifest(encodeManifest(root, Object.entries(files)))
-}
-
 const findKeyEnd = ({ lines }: Manifest, start: number): number => lines.indexOf(tab, start)
 
 const findLineEnd = ({ lines }: Manifest, start: number): number => lines.indexOf(newline, start)

@@ -13,7 +13,7 @@ import { build } from "./build.ts"
 import { checkRelease } from "./check.ts"
 import { diskSourceStore } from "./diskSourceStore.ts"
 import { defaultLimits, ReleaseRejectedError } from "./limits.ts"
-import { decodeJsonManifest, decodeManifest } from "./manifest.ts"
+import { decodeManifest } from "./manifest.ts"
 import { makeManifestCache } from "./manifestCache.ts"
 import { type BuildOptions, type SitesOptions, sitesOptions } from "./options.ts"
 import { ReleaseWorkers } from "./ReleaseWorkers.ts"
@@ -21,8 +21,6 @@ import { serve } from "./serve.ts"
 
 /** The names inside the folder of a release. */
 const manifestName = "manifest"
-/** The manifest of earlier previews of 0.1. */
-const jsonManifestName = "manifest.json"
 /** The unpacked source. */
 const contentName = "content"
 /** The home directory and temporary files of a build. */
@@ -66,14 +64,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
   const root = join(contentName, buildOptions?.output ?? "")
   const stagingPath = (id: string): string => join(folder, "staging", id)
   const releasePath = (id: string): string => join(folder, "releases", id)
-  const manifests = makeManifestCache(async (id) => {
-    try {
-      return decodeManifest(await readFile(join(releasePath(id), manifestName)))
-    } catch (error) {
-      if (!isMissing(error)) throw error
-      return decodeJsonManifest(await readFile(join(releasePath(id), jsonManifestName), "utf8"))
-    }
-  })
+  const manifests = makeManifestCache(async (id) => decodeManifest(await readFile(join(releasePath(id), manifestName))))
   const workerPool = new ReleaseWorkers(limits)
   const workerTurns = new FairSemaphore(workers)
   /** Accounts take turns: while others wait, none has a second worker. */

@@ -1,12 +1,5 @@
 import { describe, expect, it } from "vitest"
-import {
-  decodeJsonManifest,
-  decodeManifest,
-  encodeManifest,
-  findEntryFile,
-  findFile,
-  type ServedFile
-} from "../src/manifest.ts"
+import { decodeManifest, encodeManifest, findEntryFile, findFile, type ServedFile } from "../src/manifest.ts"
 import { makeManifestCache } from "../src/manifestCache.ts"
 
 const makeFile = (size: number): ServedFile => ({ size, digest: `digest-${size}` })
@@ -20,13 +13,6 @@ const makeManifest = (...paths: ReadonlyArray<string>) =>
   )
 
 describe("a manifest", () => {
-  it("reads the JSON format of older releases", () => {
-    const files = { "index.html": makeFile(1), "a/b.txt": makeFile(2) }
-    const manifest = decodeJsonManifest(JSON.stringify({ root: "content/dist", files }))
-    expect(manifest.root).toBe("content/dist")
-    expect([findFile(manifest, "a/b.txt"), findFile(manifest, "a/c.txt")]).toEqual([makeFile(2), undefined])
-  })
-
   it("finds files by exact path only", () => {
     const odd = [
       "",
