@@ -55,15 +55,8 @@ export const nameReservations = Collection.make({
   uniqueKeys: (branch) => [branchKey(branch)]
 })
 
-/**
- * A project with at least one counted name, and the number of its counted names. Older versions of Tollgate wrote no
- * date.
- */
-const CountedProject = Schema.Struct({
-  ...Project.fields,
-  deployments: Schema.Int,
-  createdOn: Schema.optionalKey(Timestamp)
-})
+/** A project with at least one counted name, and the number of its counted names. */
+const CountedProject = Schema.Struct({ ...Project.fields, deployments: Schema.Int, createdOn: Timestamp })
 
 export const projects = Collection.make({
   name: "project",
