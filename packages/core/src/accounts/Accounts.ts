@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
   })
 
   return Accounts.of({
-    ...implementOperations(AccountsApi, store, {
+    ...implementOperations(AccountsApi, { store })({
       list: Effect.fnUntraced(function* ({ query }) {
         const { entries, ...page } = yield* accountRecords.page(directory, query)
         return toPage(

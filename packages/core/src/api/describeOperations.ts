@@ -74,17 +74,20 @@ const getWithHeaders = SchemaAST.resolveAt<{ readonly bodyCodec: Schema.Top }>("
 
 const hasRateLimits = SchemaAST.resolveAt<boolean>(withRateLimitsAnnotation)
 
+/** The schema of a response body, without the headers that are declared with it. */
+export const getBody = (schema: Schema.Top): Schema.Top =>
+  getWithHeaders(schema.ast)?.bodyCodec ?? (HttpApiSchema.isWithHeaders(schema) ? schema.schema : schema)
+
 type Successes = ReadonlyMap<number, readonly [Schema.Top, ...Array<Schema.Top>]>
 
 const describeResponse = (successes: Successes): ResponseDescription => {
   const declared = [...successes].flatMap(([status, schemas]) =>
     schemas.map((schema) => {
-      const withHeaders = getWithHeaders(schema.ast)
-      const located = HttpApiSchema.isWithHeaders(schema) ? schema.schema : undefined
-      const body = withHeaders?.bodyCodec ?? located ?? schema
+      const body = getBody(schema)
       const isEmpty = HttpApiSchema.isNoContent(body.ast)
       const kindWithHeaders = hasRateLimits(schema.ast) === true ? "with-rate-limits" : "versioned"
-      const kind = withHeaders !== undefined ? kindWithHeaders : located !== undefined ? "located" : "plain"
+      const hasLocation = HttpApiSchema.isWithHeaders(schema)
+      const kind = getWithHeaders(schema.ast) !== undefined ? kindWithHeaders : hasLocation ? "located" : "plain"
       const encoding = SchemaAST.resolveAt<HttpApiSchema.ResponseEncoding>("~httpApiEncoding")(body.ast)
       if (encoding !== undefined && encoding._tag !== "Json" && encoding._tag !== "Text") {
         throw new Error(`responses in ${encoding._tag} are not supported`)

@@ -2,17 +2,28 @@
  * What all operations of a service have in common: the store, a span, and the idempotency of the request.
  */
 import { Effect, Schema } from "effect"
-import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import type { SecretBox } from "../crypto/SecretBox.ts"
 import { LimitReached } from "../runtime/LimitReached.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { AllowedShare } from "../store/growth.ts"
-import { CurrentIdempotency, makeInProcessIdempotency } from "../store/Idempotency.ts"
+import {
+  CurrentIdempotency,
+  type Idempotency,
+  makeInProcessIdempotency,
+  makeResultCodec,
+  makeRunOnce,
+  type Once,
+  type Replayed,
+  type ResultCodec
+} from "../store/Idempotency.ts"
 import { Store, type StoreOperations } from "../store/Store.ts"
+import { getBody } from "./describeOperations.ts"
 import type { Operation, Operations } from "./Operations.ts"
 
 type Implementation<E> =
   Operation<E> extends (request: infer Request) => Effect.Effect<infer A, infer Failure>
-    ? (request: Request) => Effect.Effect<A, Failure, Store>
+    ? (request: Request, once: Once<A>) => Effect.Effect<A, Failure | Replayed, Store>
     : never
 
 interface UntypedRequest {
@@ -26,23 +37,34 @@ interface UntypedRequest {
 const getAccountName = (payload: unknown): string =>
   typeof payload === "object" && payload !== null && "accountName" in payload ? String(payload.accountName) : ""
 
-/**
- * The idempotency of a request that was made in process. A request over HTTP has one already, which depends on its
- * caller.
- */
-export const withInProcessIdempotency = <A, E, R>(
+/** The idempotency of a request. A request over HTTP has one already, which depends on its caller. */
+const getIdempotency = (
   id: string,
   { params = {}, query, headers, payload }: UntypedRequest,
-  effect: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> => {
+  current: Idempotency | undefined
+): Idempotency | undefined => {
   const key = headers?.idempotencyKey
-  if (key === undefined) return effect
+  if (key === undefined || current !== undefined) return current
   const operation = [id, getAccountName(payload), ...Object.values(params).map(String)]
-  return Effect.flatMap(CurrentIdempotency, (current) =>
-    current === undefined
-      ? Effect.provideService(effect, CurrentIdempotency, makeInProcessIdempotency(key, operation, [query, payload]))
-      : effect
-  )
+  return makeInProcessIdempotency(key, operation, [query, payload])
+}
+
+/** Makes the function that runs the operation of a request, once if it has an idempotency key. */
+export const makeRunRequest = (store: StoreOperations, secretBox: SecretBox["Service"]) => {
+  const runOnce = makeRunOnce(store, secretBox)
+  return <A, E, R>(
+    id: string,
+    request: UntypedRequest,
+    operation: (once: Once<A>) => Effect.Effect<A, E | Replayed, R>,
+    bodyCodec?: ResultCodec<unknown>
+  ) =>
+    Effect.flatMap(CurrentIdempotency, (current) => runOnce(getIdempotency(id, request, current), operation, bodyCodec))
+}
+
+/** What is stored of the result of an operation. */
+const makeBodyCodec = ({ success }: HttpApiEndpoint.Top): ResultCodec<unknown> | undefined => {
+  const body = [...success].map(getBody).find(({ ast }) => !HttpApiSchema.isNoContent(ast))
+  return body && makeResultCodec(body as Schema.Codec<unknown, unknown>)
 }
 
 /**
@@ -55,23 +77,39 @@ const getAllowedShare = ({ method, error }: HttpApiEndpoint.Top): number => {
   return method === "PATCH" ? 1.1 : 1
 }
 
+interface Services {
+  readonly store: StoreOperations
+  /** Encrypts the results of operations that accept an idempotency key. */
+  readonly secretBox?: SecretBox["Service"]
+}
+
+type UntypedImplementation = (request: UntypedRequest, once?: Once<unknown>) => Effect.Effect<unknown, unknown, Store>
+
 /** Completes the implementation of some or all operations of a group. */
-export const implementOperations = <Group extends HttpApiGroup.Constraint, Ids extends keyof Group["endpoints"]>(
+export const implementOperations = <Group extends HttpApiGroup.Constraint>(
   group: Group,
-  store: StoreOperations,
-  implementations: { readonly [Id in Ids]: Implementation<Group["endpoints"][Id]> }
-): Pick<Operations<Group>, Ids & keyof Operations<Group>> =>
-  Object.fromEntries(
-    Object.entries(implementations).map(([name, implementation]) => {
-      const id = `${group.identifier}.${name}`
-      const implement = implementation as (request: UntypedRequest) => Effect.Effect<unknown, unknown, Store>
-      const allowedShare = getAllowedShare(group.endpoints[name] as HttpApiEndpoint.Top)
-      const operation = (request: UntypedRequest) =>
-        withInProcessIdempotency(id, request, implement(request)).pipe(
-          Effect.provideService(Store, store),
-          Effect.provideService(AllowedShare, allowedShare),
-          withSafeSpan(`tollgate.${id}`)
-        )
-      return [name, operation]
-    })
-  ) as never
+  { store, secretBox }: Services
+) => {
+  const runRequest = secretBox && makeRunRequest(store, secretBox)
+  return <Ids extends keyof Group["endpoints"]>(
+    implementations: {
+      readonly [Id in Ids]: Implementation<Group["endpoints"][Id]>
+    }
+  ): Pick<Operations<Group>, Ids & keyof Operations<Group>> =>
+    Object.fromEntries(
+      Object.entries(implementations).map(([name, implementation]) => {
+        const id = `${group.identifier}.${name}`
+        const endpoint = group.endpoints[name] as HttpApiEndpoint.Top
+        const implement = implementation as UntypedImplementation
+        const bodyCodec = makeBodyCodec(endpoint)
+        const allowedShare = getAllowedShare(endpoint)
+        const operation = (request: UntypedRequest) =>
+          (runRequest?.(id, request, (once) => implement(request, once), bodyCodec) ?? implement(request)).pipe(
+            Effect.provideService(Store, store),
+            Effect.provideService(AllowedShare, allowedShare),
+            withSafeSpan(`tollgate.${id}`)
+          )
+        return [name, operation]
+      })
+    ) as never
+}

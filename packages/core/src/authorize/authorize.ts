@@ -273,9 +273,6 @@ const refuse = (error: UsageError, { consumer, keyId }: Verified): Effect.Effect
       })
     case "SubscriptionNotActive":
       return Effect.succeed({ allowed: false, reason: "subscription-not-active", consumer, keyId })
-    case "IdempotencyKeyReused":
-    case "ReplayUnavailable":
-      return Effect.die(error)
     default:
       return Effect.fail(error)
   }

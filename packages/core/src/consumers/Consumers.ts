@@ -15,8 +15,8 @@ import { recordKeyEvent } from "../keys/keyEvents.ts"
 import * as KeyResults from "../keys/keyResults.ts"
 import { makeKey } from "../keys/newKeys.ts"
 import { VerifyCache } from "../keys/VerifyCache.ts"
-import { ApiKey, type KeyVisibility, maxKeysPerConsumer } from "../records/ApiKey.ts"
-import { Consumer, ConsumerId, type StoredConsumer } from "../records/Consumer.ts"
+import { type ApiKey, type KeyVisibility, maxKeysPerConsumer } from "../records/ApiKey.ts"
+import { type Consumer, ConsumerId, type StoredConsumer } from "../records/Consumer.ts"
 import { ConsumerNameTaken } from "../records/ConsumerError.ts"
 import { consumerRecords, getConsumerTerms } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
@@ -32,7 +32,6 @@ import { type PageRequest, toPage } from "../schema/Page.ts"
 import { applyPatch } from "../schema/patch.ts"
 import { tagTerms } from "../schema/Tags.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
-import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
@@ -71,8 +70,6 @@ const make = Effect.gen(function* () {
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
   const toApiKeys = KeyResults.makeToApiKeys(secretBox, yield* KeyUse)
-  const idempotentCreate = makeIdempotentCommits(store, secretBox, Consumer)
-  const idempotentRoll = makeIdempotentCommits(store, secretBox, ApiKey)
   const { consumersPerKeyBucket } = yield* Limits
 
   const toConsumer = ({ managers, managerInvites, ...fields }: StoredConsumer, include: ConsumerInclude): Consumer => ({
@@ -178,7 +175,7 @@ const make = Effect.gen(function* () {
     error.reason === "too-many-records" &&
     error.subject === keyRecords.indexTerm(term)
 
-  return implementOperations(ConsumersApi, store, {
+  return implementOperations(ConsumersApi, { store, secretBox })({
     list: Effect.fnUntraced(function* ({ params: bucket, query }) {
       const { limit, offset, after, tags, managerEmail, name, ...include } = query
       const request = { limit, offset, after }
@@ -200,14 +197,16 @@ const make = Effect.gen(function* () {
       return toPage(request, page, data)
     }),
 
-    create: Effect.fnUntraced(function* ({
-      params: bucket,
-      query: { withApiKey, keyFormat, ...include } = {},
-      payload: input
-    }) {
-      const idempotency = yield* CurrentIdempotency
-      const now = yield* DateTime.now
+    create: Effect.fnUntraced(function* (
+      { params: bucket, query: { withApiKey, keyFormat, ...include } = {}, payload: input },
+      once
+    ) {
       const { name, managers, apiKeys, ...fields } = input
+      const commitOnce = once(getKeyBucketPartition(bucket), (consumer, commitResult) => ({
+        value: { ...consumer, ...omitUndefined({ apiKeys: consumer.apiKeys?.map(omitValueIfHashOnly) }) },
+        version: consumerRecords.getVersion(commitResult, name)
+      }))
+      const now = yield* DateTime.now
       const requestedKeys = apiKeys !== undefined && apiKeys.length > 0 ? apiKeys : withApiKey === true ? [{}] : []
       const keys = yield* Effect.forEach(requestedKeys, (key, index) =>
         makeKey(secretBox, bucket, name, key, now, `/apiKeys/${index}`)
@@ -226,37 +225,25 @@ const make = Effect.gen(function* () {
           : { ...toConsumer(stored, include), apiKeys }
       const newKeys = keys.map((key) => KeyResults.toNewApiKey(key, keyFormat))
       yield* buckets.ensureListed(bucket)
-      const commitResult = yield* idempotentCreate
-        .commit(
-          getKeyBucketPartition(bucket),
-          [
-            consumerRecords.insert(stored),
-            ...keys.map((key) => keyRecords.insert(key.stored)),
-            consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1),
-            yield* recordConsumerEvent("consumer.created", bucket, toConsumer(stored, {})),
-            ...(yield* Effect.forEach(keys, (key) => recordKeyEvent("key.created", bucket, key.stored)))
-          ],
-          idempotency,
-          withApiKeys(newKeys.map(omitValueIfHashOnly))
-        )
-        .pipe(
-          Effect.catchTag("StoreConflict", (conflict) =>
-            Effect.fail(
-              toValueTaken(keys, conflict) ??
-                (conflict.reason === "too-many-records"
-                  ? new LimitReached({ limit: "consumersPerKeyBucket", max: consumersPerKeyBucket })
-                  : // `stale`: a consumer with this name exists.
-                    new ConsumerNameTaken({ consumer: name }))
-            )
+      const changes = [
+        consumerRecords.insert(stored),
+        ...keys.map((key) => keyRecords.insert(key.stored)),
+        consumerRecords.assertAtMost(undefined, consumersPerKeyBucket - 1),
+        yield* recordConsumerEvent("consumer.created", bucket, toConsumer(stored, {})),
+        ...(yield* Effect.forEach(keys, (key) => recordKeyEvent("key.created", bucket, key.stored)))
+      ]
+      const commitResult = yield* commitOnce(changes, withApiKeys(newKeys.map(omitValueIfHashOnly))).pipe(
+        Effect.catchTag("StoreConflict", (conflict) =>
+          Effect.fail(
+            toValueTaken(keys, conflict) ??
+              (conflict.reason === "too-many-records"
+                ? new LimitReached({ limit: "consumersPerKeyBucket", max: consumersPerKeyBucket })
+                : // `stale`: a consumer with this name exists.
+                  new ConsumerNameTaken({ consumer: name }))
           )
         )
-      const { previousResult } = commitResult
-      const replayedKeys = previousResult?.apiKeys?.map(omitValueIfHashOnly)
-      const value =
-        previousResult === undefined
-          ? withApiKeys(newKeys)
-          : { ...previousResult, ...omitUndefined({ apiKeys: replayedKeys }) }
-      return { value, version: consumerRecords.getVersion(commitResult, name) }
+      )
+      return { value: withApiKeys(newKeys), version: consumerRecords.getVersion(commitResult, name) }
     }),
 
     get: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags, ...include } = {} }) {
@@ -311,10 +298,10 @@ const make = Effect.gen(function* () {
      * The commit fails if a key without an expiry is created after they were listed; `retryOnConflict` then lists them
      * again.
      */
-    rollKey: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags } = {}, payload }) {
+    rollKey: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags } = {}, payload }, once) {
       const name = bucket.consumerName
       const { expiresOn } = payload
-      const idempotency = yield* CurrentIdempotency
+      const commitOnce = once(getKeyBucketPartition(bucket), omitValueIfHashOnly)
       const attempt = Effect.gen(function* () {
         const entry = yield* findConsumer(bucket, name, ifTags)
         const keysWithoutExpiry = yield* listKeysByTerm(bucket, withoutExpiryByConsumer(name))
@@ -323,8 +310,7 @@ const make = Effect.gen(function* () {
         const scopes = payload.scopes ?? newestEnabled?.value.scopes
         const newKey = yield* makeKey(secretBox, bucket, name, omitUndefined({ scopes }), now, "")
         const plaintextKey = KeyResults.toNewApiKey(newKey)
-        const commitResult = yield* idempotentRoll.commit(
-          getKeyBucketPartition(bucket),
+        yield* commitOnce(
           [
             consumerRecords.assertUnchanged(entry),
             keyRecords.assertAtMost(withoutExpiryByConsumer(name), keysWithoutExpiry.length),
@@ -334,26 +320,17 @@ const make = Effect.gen(function* () {
             yield* recordConsumerEvent("consumer.key_rolled", bucket, toConsumer(entry.value, {})),
             yield* recordKeyEvent("key.created", bucket, newKey.stored)
           ],
-          idempotency,
           omitValueIfHashOnly(plaintextKey)
         )
-        return commitResult.previousResult === undefined
-          ? plaintextKey
-          : omitValueIfHashOnly(commitResult.previousResult)
+        return plaintextKey
       })
-      const rollKeys = withCacheInvalidation(
+      return yield* withCacheInvalidation(
         bucket,
         retryOnConflict(attempt, isLimitConflict(withoutExpiryByConsumer(name)))
       ).pipe(
         Effect.catchIf(isLimitConflict(byConsumer(name)), () => Effect.fail(new KeyLimitReached())),
         // Only a supplied key value can be invalid, and a roll generates the value.
         Effect.catchTag("InvalidInput", Effect.die)
-      )
-      return yield* idempotentRoll.replayIfFailed(
-        getKeyBucketPartition(bucket),
-        idempotency,
-        omitValueIfHashOnly,
-        rollKeys
       )
     })
   })

@@ -8,7 +8,6 @@ import { SecretBox } from "../crypto/SecretBox.ts"
 import { runBestEffort } from "../runtime/runBestEffort.ts"
 import { toPage } from "../schema/Page.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
-import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
@@ -21,7 +20,7 @@ import {
 import { recordDeploymentEvent } from "./config/recordDeploymentEvent.ts"
 import { toDeployment } from "./config/toDeployment.ts"
 import { DeploymentsApi, type DeploymentsMethods } from "./DeploymentsApi.ts"
-import { DeployResult } from "./model/Deployment.ts"
+import type { DeployResult } from "./model/Deployment.ts"
 import { DeploymentNotFound, type DeploymentsNotConfigured, StatusNotFound } from "./model/DeploymentError.ts"
 import { StatusId } from "./model/DeploymentStatus.ts"
 import type { DeploymentVersion } from "./model/DeploymentVersion.ts"
@@ -63,7 +62,6 @@ const make = Effect.gen(function* () {
   const scheduler = yield* DeploymentScheduler
   const getConfig = requireConfig(yield* DeploymentConfig)
   const withStore = Effect.provideService(Store, store)
-  const idempotentDeploy = makeIdempotentCommits(store, secretBox, DeployResult)
 
   /** Removes the deployment and its versions from the store, and records the sources and releases still to remove. */
   const removeDeployment = (config: DeploymentConfigShape, name: string, ifMatch: ReadonlyArray<number> | undefined) =>
@@ -92,7 +90,7 @@ const make = Effect.gen(function* () {
       })
     )
 
-  const operations = implementOperations(DeploymentsApi, store, {
+  const operations = implementOperations(DeploymentsApi, { store, secretBox })({
     list: Effect.fnUntraced(function* ({ params: project, query }) {
       const config = yield* getConfig
       const { entries, ...page } = yield* deployments.page(projectPartition(project), query)
@@ -133,14 +131,12 @@ const make = Effect.gen(function* () {
       }
     }),
 
-    deploy: Effect.fnUntraced(function* ({ params: { deploymentName: name } }) {
-      const idempotency = yield* CurrentIdempotency
+    deploy: Effect.fnUntraced(function* ({ params: { deploymentName: name } }, once) {
       yield* getConfig
       const { value: deployment } = yield* findDeployment(name)
       const partition = projectPartition(deployment)
+      const commitOnce = once(partition)
       const attempt = Effect.gen(function* () {
-        const previousResult = yield* idempotentDeploy.findPreviousResult(partition, idempotency)
-        if (previousResult !== undefined) return previousResult
         const current = yield* findDeployment(name)
         const version = yield* versions.get(partition, current.value.latest)
         if (Option.isNone(version)) return yield* new DeploymentNotFound({ deployment: name })
@@ -151,10 +147,9 @@ const make = Effect.gen(function* () {
           versions.replace(version.value, Transitions.restart(version.value.value, now)),
           deployments.replace(current, { ...current.value, message: "", updatedOn: now })
         ]
-        const commitResult = yield* idempotentDeploy.commit(partition, isRunning ? [] : changes, idempotency, result)
-        if (commitResult.previousResult === undefined && !isRunning)
-          yield* scheduler.schedule(deployment, version.value.value.id)
-        return commitResult.previousResult ?? result
+        yield* commitOnce(isRunning ? [] : changes, result)
+        if (!isRunning) yield* scheduler.schedule(deployment, version.value.value.id)
+        return result
       })
       yield* markProjectActive(deployment)
       return yield* retryOnConflict(attempt)

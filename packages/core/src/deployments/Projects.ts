@@ -12,7 +12,7 @@ import { ProjectsApi, type ProjectsMethods } from "./ProjectsApi.ts"
 
 const make = Effect.gen(function* () {
   return Projects.of(
-    implementOperations(ProjectsApi, yield* Store, {
+    implementOperations(ProjectsApi, { store: yield* Store })({
       list: Effect.fnUntraced(function* ({ params: { accountName }, query }) {
         const { entries, ...page } = yield* projects.page(Partition.deploymentDirectory, {
           where: [byAccount(accountName)],

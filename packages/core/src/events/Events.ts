@@ -78,7 +78,7 @@ const make = Effect.gen(function* () {
   })
 
   return Events.of(
-    implementOperations(EventsApi, store, {
+    implementOperations(EventsApi, { store })({
       list: Effect.fnUntraced(function* ({
         params: { accountName },
         query: { limit, offset, after, order = "desc", before, type, subject }

@@ -5,7 +5,7 @@ import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
-import type { ApiKeyCreate, KeyVisibility, StoredKey } from "../records/ApiKey.ts"
+import type { ApiKey, ApiKeyCreate, KeyVisibility, StoredKey } from "../records/ApiKey.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
@@ -13,12 +13,13 @@ import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { byConsumer, keyRecords } from "../records/keyRecords.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
-import { toPage } from "../schema/Page.ts"
+import { type Page, toPage } from "../schema/Page.ts"
 import type { TagFilter } from "../schema/Tags.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
+import type { Entry } from "../store/Collection.ts"
 import { runInFiber } from "../store/HotPath.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
-import { Store } from "../store/Store.ts"
+import { type CommitResult, Store } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { makeInsertKeys, toKeyErrors } from "./insertKeys.ts"
 import { KeyBuckets } from "./KeyBuckets.ts"
@@ -39,13 +40,23 @@ import { makeVerify, type VerifyKey } from "./verify.ts"
 const isList = (payload: ApiKeyCreate | ReadonlyArray<ApiKeyCreate>): payload is ReadonlyArray<ApiKeyCreate> =>
   Array.isArray(payload)
 
+const toFirstEntry = ([value]: ReadonlyArray<ApiKey>, commitResult: CommitResult): Entry<ApiKey> => {
+  if (value === undefined) throw new Error("The commit created no key")
+  return { value, version: keyRecords.getVersion(commitResult, value.id) }
+}
+
+const toWholePage = (data: ReadonlyArray<ApiKey>): Page<ApiKey> => {
+  const { length } = data
+  return { data, limit: length, offset: 0, total: length }
+}
+
 const make = Effect.gen(function* () {
   const store = yield* Store
   const secretBox = yield* SecretBox
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
   const keyUse = yield* KeyUse
-  const insertKeys = makeInsertKeys(store, secretBox)
+  const insertKeys = makeInsertKeys(secretBox)
   const toApiKeys = makeToApiKeys(secretBox, keyUse)
   const trustedClock = yield* TrustedClock
   const recentKeys = new RecentKeys(secretBox, trustedClock)
@@ -69,17 +80,7 @@ const make = Effect.gen(function* () {
     return key ?? (yield* Effect.die("The key was not converted"))
   })
 
-  /** Creates keys. `toPointer` gives the JSON pointer of a key in the request, for error messages. */
-  const createAll = (
-    bucket: KeyBucket & { readonly consumerName: string },
-    inputs: ReadonlyArray<ApiKeyCreate>,
-    toPointer: (index: number) => string
-  ) =>
-    insertKeys(bucket, inputs, (input, index, now) =>
-      makeKey(secretBox, bucket, bucket.consumerName, input, now, toPointer(index))
-    )
-
-  const operations = implementOperations(KeysApi, store, {
+  const operations = implementOperations(KeysApi, { store, secretBox })({
     list: Effect.fnUntraced(function* ({ params: bucket, query: { keyFormat, ...request } }) {
       const { consumerName } = bucket
       yield* findConsumer(bucket, consumerName)
@@ -93,25 +94,20 @@ const make = Effect.gen(function* () {
       return toPage(request, page, data)
     }),
 
-    create: Effect.fnUntraced(function* ({ params, payload }) {
-      const { page, commitResult } = yield* createAll(params, [payload], () => "")
-      const [value] = page.data
-      return value === undefined
-        ? yield* Effect.die("The commit created no key")
-        : { value, version: keyRecords.getVersion(commitResult, value.id) }
-    }),
+    create: ({ params, payload }, once) =>
+      insertKeys(once, toFirstEntry, params, [payload], (input, _, now) =>
+        makeKey(secretBox, params, params.consumerName, input, now, "")
+      ),
 
-    createMany: Effect.fnUntraced(function* ({ params, payload }) {
-      const { page } = yield* createAll(params, isList(payload) ? payload : [payload], (index) => `/${index}`)
-      return page
-    }),
+    createMany: ({ params, payload }, once) =>
+      insertKeys(once, toWholePage, params, isList(payload) ? payload : [payload], (input, index, now) =>
+        makeKey(secretBox, params, params.consumerName, input, now, `/${index}`)
+      ),
 
-    import: Effect.fnUntraced(function* ({ params, payload }) {
-      const { page } = yield* insertKeys(params, payload.keys, (input, _, now) =>
+    import: ({ params, payload }, once) =>
+      insertKeys(once, toWholePage, params, payload.keys, (input, _, now) =>
         makeImportedKey(secretBox, params, params.consumerName, input, now)
-      )
-      return page
-    }),
+      ),
 
     get: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags, keyFormat } = {} }) {
       const { entry } = yield* findKey(bucket, ifTags)

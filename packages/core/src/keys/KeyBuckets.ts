@@ -40,7 +40,7 @@ const make = Effect.gen(function* () {
   })
 
   return KeyBuckets.of({
-    ...implementOperations(KeyBucketsApi, store, {
+    ...implementOperations(KeyBucketsApi, { store })({
       list: Effect.fnUntraced(function* ({ params: { accountName }, query }) {
         const { entries, ...page } = yield* keyBucketRecords.page(Partition.keysDirectory, {
           where: [byAccount(accountName)],

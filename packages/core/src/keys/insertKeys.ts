@@ -1,7 +1,7 @@
 /**
- * Inserts new keys of a consumer in one commit, once for each idempotency key.
+ * Inserts new keys of a consumer in one commit.
  */
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import type { SecretBox } from "../crypto/SecretBox.ts"
 import { ApiKey, maxKeysPerConsumer } from "../records/ApiKey.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
@@ -11,10 +11,9 @@ import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { byConsumer, byHash, keyRecords } from "../records/keyRecords.ts"
 import { forEachInPieces } from "../runtime/turns.ts"
 import type { InvalidInput } from "../schema/InvalidInput.ts"
-import { Page } from "../schema/Page.ts"
-import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
+import { makeResultCodec, type Once } from "../store/Idempotency.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
-import type { CommitResult, StoreOperations } from "../store/Store.ts"
+import type { CommitResult } from "../store/Store.ts"
 import { StoreConflict } from "../store/StoreError.ts"
 import { KeyLimitReached, KeyValueTaken } from "./KeyError.ts"
 import { recordKeyEvent } from "./keyEvents.ts"
@@ -38,47 +37,39 @@ export const toValueTaken = (keys: ReadonlyArray<NewKey>, error: unknown): KeyVa
   return new KeyValueTaken(index < 0 ? {} : { index })
 }
 
-const toPage = (data: ReadonlyArray<ApiKey>) => ({ data, limit: data.length, offset: 0, total: data.length })
+const keysCodec = makeResultCodec(Schema.Array(ApiKey))
 
-export const makeInsertKeys = (store: StoreOperations, secretBox: SecretBox["Service"]) => {
-  const idempotentInsert = makeIdempotentCommits(store, secretBox, Page(ApiKey))
+export const makeInsertKeys = (secretBox: SecretBox["Service"]) => {
+  const omitValues = (keys: ReadonlyArray<ApiKey>) => keys.map((key) => omitValueIfHashOnly(secretBox, key))
 
-  const toReplayedPage = (previousPage: Page<ApiKey>, commitResult: CommitResult) => ({
-    page: { ...previousPage, data: previousPage.data.map((key) => omitValueIfHashOnly(secretBox, key)) },
-    commitResult
-  })
-
-  /** Makes one key of each input and inserts them. Returns them with their values, and the commit's result. */
-  return Effect.fnUntraced(function* <Input>(
+  /** Makes one key of each input and inserts them. `toResult` gets them with their values. */
+  return Effect.fnUntraced(function* <Input, A>(
+    once: Once<A>,
+    toResult: (keys: ReadonlyArray<ApiKey>, commitResult: CommitResult) => A,
     bucket: KeyBucket & { readonly consumerName: string },
     inputs: ReadonlyArray<Input>,
     makeNewKey: (input: Input, index: number, now: DateTime.Utc) => Effect.Effect<NewKey, InvalidInput>
   ) {
     const { consumerName } = bucket
-    const partition = getKeyBucketPartition(bucket)
-    const idempotency = yield* CurrentIdempotency
+    const toReplay = (keys: ReadonlyArray<ApiKey>, commitResult: CommitResult) =>
+      toResult(omitValues(keys), commitResult)
+    const commitOnce = once(getKeyBucketPartition(bucket), toReplay, keysCodec)
     const attempt = Effect.gen(function* () {
       const consumer = yield* findConsumer(bucket, consumerName)
       const now = yield* DateTime.now
       const keys = yield* forEachInPieces(inputs, (input, index) => makeNewKey(input, index, now))
       const plaintextKeys = keys.map((key) => toNewApiKey(key))
-      const insertAll = idempotentInsert.commit(
-        partition,
+      const insertAll = commitOnce(
         [
           consumerRecords.assertUnchanged(consumer),
           keyRecords.assertAtMost(byConsumer(consumerName), Math.max(0, maxKeysPerConsumer - keys.length)),
           ...keys.map(({ stored }) => keyRecords.insert(stored)),
           ...(yield* forEachInPieces(keys, ({ stored }) => recordKeyEvent("key.created", bucket, stored)))
         ],
-        idempotency,
-        toPage(plaintextKeys.map((key) => omitValueIfHashOnly(secretBox, key)))
+        omitValues(plaintextKeys)
       )
-      const commitResult = yield* Effect.mapError(insertAll, (error) => toValueTaken(keys, error) ?? error)
-      return commitResult.previousResult === undefined
-        ? { page: toPage(plaintextKeys), commitResult }
-        : toReplayedPage(commitResult.previousResult, commitResult)
+      return toResult(plaintextKeys, yield* Effect.mapError(insertAll, (error) => toValueTaken(keys, error) ?? error))
     })
-    const insert = toKeyErrors(retryOnConflict(attempt))
-    return yield* idempotentInsert.replayIfFailed(partition, idempotency, toReplayedPage, insert)
+    return yield* toKeyErrors(retryOnConflict(attempt))
   })
 }

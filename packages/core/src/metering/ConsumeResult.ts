@@ -26,15 +26,15 @@ export const toUsedSubscription = (
 export interface ConsumedMeters {
   /** The quotas of the counted meters. */
   readonly quotas: Quotas
-  /** What is left of the rate limits; `undefined` for a replay, which takes nothing. */
-  readonly rateLimits?: ReadonlyArray<RateLimitStatus>
+  /** What is left of the rate limits. */
+  readonly rateLimits: ReadonlyArray<RateLimitStatus>
 }
 
 export interface ConsumeResult extends ConsumedMeters {
   readonly subscription: UsedSubscription
-  /** The period, the limits and the reservation: of the first request, if this is a replay. */
+  /** The period, the limits and the reservation. */
   readonly receipt: CountReceipt
-  /** The reservation that was made; `undefined` for a replay. */
+  /** The reservation that was made. */
   readonly reservation?: Entry<StoredReservation> | undefined
 }
 
@@ -57,9 +57,8 @@ export const toQuotaPolicy = (
   now: number
 ): HeaderPolicy => ({ name, quota: max, windowMs: end - start, remaining, resetAfterMs: Math.max(1, end - now) })
 
-/** What counted usage reports in the `RateLimit` headers. A replay used nothing, so it has nothing to report. */
+/** What counted usage reports in the `RateLimit` headers. */
 export const getPolicies = ({ quotas, rateLimits }: ConsumedMeters, now: DateTime.Utc): ReadonlyArray<HeaderPolicy> => {
-  if (rateLimits === undefined) return []
   const period = toQuotaPeriod({ start: quotas.periodStart, end: quotas.resetsOn })
   return toPolicies(rateLimits, quotas.meters, period, DateTime.toEpochMillis(now))
 }

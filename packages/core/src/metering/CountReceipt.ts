@@ -1,8 +1,9 @@
 /**
- * What is remembered of counted usage for replays of an idempotent request, beside the new values of its counters.
+ * What is stored of counted usage for replays of an idempotent request, beside the new values of its counters.
  */
 import { DateTime, Schema } from "effect"
 import { Timestamp } from "../schema/Timestamp.ts"
+import { makeResultCodec } from "../store/Idempotency.ts"
 import type { CommitResult } from "../store/Store.ts"
 import { type Amounts, makeQuota, type Quota, type Quotas } from "./Quota.ts"
 import { ReservationId } from "./Reservation.ts"
@@ -10,13 +11,15 @@ import { getUsedCounter } from "./usageCounters.ts"
 
 /** Stored for replays of an idempotent request: the period in which the usage was counted, and the limits. */
 export const CountReceipt = Schema.Struct({
-  subscriptionId: Schema.optionalKey(Schema.String),
+  subscriptionId: Schema.String,
   periodStart: Timestamp,
   resetsOn: Timestamp,
   maxima: Schema.Record(Schema.String, Schema.Finite),
   reservation: Schema.optionalKey(Schema.Struct({ id: ReservationId, expiresOn: Timestamp }))
 })
 export type CountReceipt = typeof CountReceipt.Type
+
+export const receiptCodec = makeResultCodec(CountReceipt)
 
 /** The quotas of the counted meters, for the first request and for replays. */
 export const toQuotas = (

@@ -18,20 +18,14 @@ import { invalidBody } from "../schema/InvalidInput.ts"
 import type { AccountName } from "../schema/Names.ts"
 import { type Page, type PageRequest, toPage } from "../schema/Page.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
-import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { Store } from "../store/Store.ts"
 import { isOutcomeUnknown, StoreConflict, type StoreError } from "../store/StoreError.ts"
-import { MeteringBucket, MeteringBucketId, type MeteringBucketName } from "./MeteringBucket.ts"
+import { type MeteringBucket, MeteringBucketId, type MeteringBucketName } from "./MeteringBucket.ts"
 import { MeteringBucketNameTaken, MeteringBucketNotFound } from "./MeteringBucketError.ts"
 import { MeteringBucketsApi, type MeteringBucketsMethods } from "./MeteringBucketsApi.ts"
-import {
-  findMeteringBucket,
-  getBucketEntry,
-  getBucketEntryVersion,
-  meteringBucketRecords
-} from "./meteringBucketRecords.ts"
+import { findMeteringBucket, getBucketEntry, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import { byAccount, directoryRecords, pendingRemovalTerm, withName } from "./meteringDirectoryRecords.ts"
 import { recordBucketEvent } from "./meteringEvents.ts"
 
@@ -51,7 +45,6 @@ const make = Effect.gen(function* () {
   const { meteringBucketsPerAccount } = yield* Limits
   const withStore = Effect.provideService(Store, store)
   const withRetention = Effect.provideService(EventRetention, yield* EventRetention)
-  const idempotentCreate = makeIdempotentCommits(store, secretBox, MeteringBucket)
 
   /** Removes what the log of the account remembers of the bucket's outbox. */
   const forgetPosition = Effect.fnUntraced(function* (accountName: AccountName, partition: Partition.Partition) {
@@ -135,13 +128,6 @@ const make = Effect.gen(function* () {
     Effect.forkScoped({ startImmediately: true })
   )
 
-  /** A bucket from a replayed request, with its current version. */
-  const withCurrentVersion = (bucket: MeteringBucket) =>
-    Effect.map(getBucketEntry(bucket.id), (bucketEntry) => ({
-      value: bucket,
-      version: Option.isSome(bucketEntry) ? bucketEntry.value.version : firstVersion
-    }))
-
   /** Finds a bucket whose removal has started but is not complete. */
   const findPendingRemoval = Effect.fnUntraced(function* (bucketId: string) {
     const entry = yield* directoryRecords.get(Partition.meteringDirectory, bucketId)
@@ -150,45 +136,39 @@ const make = Effect.gen(function* () {
       : yield* new MeteringBucketNotFound({ bucketId: String(bucketId) })
   })
 
-  const operations = implementOperations(MeteringBucketsApi, store, {
+  const operations = implementOperations(MeteringBucketsApi, { store, secretBox })({
     list: ({ query: { accountName, name, ...page } }) => list(accountName, name, page),
 
-    create: Effect.fnUntraced(function* ({ payload: { accountName, ...fields } }) {
+    create: Effect.fnUntraced(function* ({ payload: { accountName, ...fields } }, once) {
       if (accountName === undefined) {
         return yield* invalidBody("/accountName", "is required, because this credential is for all accounts")
       }
-      const idempotency = yield* CurrentIdempotency
-      const previousResult = yield* idempotentCreate.findPreviousResult(Partition.meteringDirectory, idempotency)
-      if (previousResult !== undefined) return yield* withCurrentVersion(previousResult)
+      const toNewEntry = (value: MeteringBucket) => ({ value, version: firstVersion })
+      const commitOnce = once(Partition.meteringDirectory, toNewEntry)
       yield* accounts.ensureListed(accountName)
       const now = yield* DateTime.now
       const id = MeteringBucketId.make(yield* Id.generate("bckt"))
       const bucket: MeteringBucket = { id, createdOn: now, updatedOn: now, accountName, ...fields }
       const partition = Partition.forMeteringBucket(id)
-      const bucketCommit = yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
+      yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
       const directoryChanges = [
         directoryRecords.insert({ bucket, deleting: false }),
         directoryRecords.assertAtMost(byAccount(accountName), meteringBucketsPerAccount - 1),
         yield* recordBucketEvent("metering_bucket.created", bucket)
       ]
-      const commitResult = yield* idempotentCreate
-        .commit(Partition.meteringDirectory, directoryChanges, idempotency, bucket)
-        .pipe(
-          // If the bucket is certainly not in the directory, remove its partition: nothing else would.
-          Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(store.clear(partition)))),
-          Effect.mapError((error) => {
-            if (!(error instanceof StoreConflict)) return error
-            if (error.reason === "unique-key")
-              return new MeteringBucketNameTaken({ meteringBucketName: fields.name ?? "" })
-            return error.reason === "too-many-records"
-              ? new LimitReached({ limit: "meteringBucketsPerAccount", max: meteringBucketsPerAccount })
-              : error
-          })
-        )
-      if (commitResult.previousResult === undefined)
-        return { value: bucket, version: getBucketEntryVersion(bucketCommit) }
-      yield* store.clear(partition)
-      return yield* withCurrentVersion(commitResult.previousResult)
+      yield* commitOnce(directoryChanges, bucket).pipe(
+        // If the bucket is certainly not in the directory, remove its partition: nothing else would.
+        Effect.tapError((error) => (isOutcomeUnknown(error) ? Effect.void : Effect.ignore(store.clear(partition)))),
+        Effect.mapError((error) => {
+          if (!(error instanceof StoreConflict)) return error
+          if (error.reason === "unique-key")
+            return new MeteringBucketNameTaken({ meteringBucketName: fields.name ?? "" })
+          return error.reason === "too-many-records"
+            ? new LimitReached({ limit: "meteringBucketsPerAccount", max: meteringBucketsPerAccount })
+            : error
+        })
+      )
+      return toNewEntry(bucket)
     }),
 
     get: ({ params: { bucketId } }) => findMeteringBucket(bucketId),

@@ -12,7 +12,6 @@ import { toPage } from "../schema/Page.ts"
 import { applyPatch } from "../schema/patch.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
@@ -20,7 +19,7 @@ import { StoreConflict } from "../store/StoreError.ts"
 import { findMeteringBucket, meteringBucketRecords } from "./meteringBucketRecords.ts"
 import { recordPlanEvent } from "./meteringEvents.ts"
 import { registerMeters } from "./meterRecords.ts"
-import { Plan, PlanId, type RateLimits, type StoredPlan } from "./Plan.ts"
+import { type Plan, PlanId, type RateLimits, type StoredPlan } from "./Plan.ts"
 import { PlanExternalIdTaken, PlanInUse } from "./PlanError.ts"
 import { PlansApi, type PlansMethods } from "./PlansApi.ts"
 import { findPlan, planRecords } from "./planRecords.ts"
@@ -36,7 +35,6 @@ const make = Effect.gen(function* () {
   const { metersPerMeteringBucket, plansPerMeteringBucket } = yield* Limits
   const store = yield* Store
   const secretBox = yield* SecretBox
-  const idempotentCreate = makeIdempotentCommits(store, secretBox, Plan)
 
   /** Adds `hasSubscriptions` to plans, in one store call. */
   const toPlans = Effect.fnUntraced(function* (bucketId: string, plans: ReadonlyArray<StoredPlan>) {
@@ -67,7 +65,7 @@ const make = Effect.gen(function* () {
         : error
     })
 
-  return implementOperations(PlansApi, store, {
+  return implementOperations(PlansApi, { store, secretBox })({
     list: Effect.fnUntraced(function* ({ params: { bucketId }, query }) {
       yield* findMeteringBucket(bucketId)
       const page = yield* planRecords.page(Partition.forMeteringBucket(bucketId), {
@@ -81,8 +79,9 @@ const make = Effect.gen(function* () {
       return toPage(query, page, data)
     }),
 
-    create: Effect.fnUntraced(function* ({ params: { bucketId }, payload: input }) {
-      const idempotency = yield* CurrentIdempotency
+    create: Effect.fnUntraced(function* ({ params: { bucketId }, payload: input }, once) {
+      const partition = Partition.forMeteringBucket(bucketId)
+      const commitOnce = once(partition, toCommittedEntry)
       const attempt = Effect.gen(function* () {
         const bucketEntry = yield* findMeteringBucket(bucketId)
         const now = yield* DateTime.now
@@ -93,7 +92,6 @@ const make = Effect.gen(function* () {
           ...omitEmptyRateLimits(input)
         }
         const plan = { ...stored, hasSubscriptions: false }
-        const partition = Partition.forMeteringBucket(bucketId)
         const changes = [
           meteringBucketRecords.assertUnchanged(bucketEntry),
           ...(yield* registerMeters(partition, Object.keys(stored.meters), metersPerMeteringBucket)),
@@ -101,16 +99,9 @@ const make = Effect.gen(function* () {
           planRecords.assertAtMost(undefined, plansPerMeteringBucket - 1),
           yield* recordPlanEvent("plan.created", bucketEntry.value, plan)
         ]
-        const commitResult = yield* idempotentCreate.commit(partition, changes, idempotency, plan)
-        return toCommittedEntry(commitResult.previousResult ?? plan, commitResult)
+        return toCommittedEntry(plan, yield* commitOnce(changes, plan))
       })
-      const createPlan = mapConflict(input.planExternalId, retryOnConflict(attempt))
-      return yield* idempotentCreate.replayIfFailed(
-        Partition.forMeteringBucket(bucketId),
-        idempotency,
-        toCommittedEntry,
-        createPlan
-      )
+      return yield* mapConflict(input.planExternalId, retryOnConflict(attempt))
     }),
 
     get: Effect.fnUntraced(function* ({ params: { bucketId, planId } }) {

@@ -10,12 +10,12 @@ import { SecretBox } from "../crypto/SecretBox.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { invalidBody } from "../schema/InvalidInput.ts"
 import { runInFiber } from "../store/HotPath.ts"
-import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
+import { type CommitOnce, makeResultCodec } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { getPolicies } from "./ConsumeResult.ts"
-import { CountReceipt, toQuotas } from "./CountReceipt.ts"
+import { CountReceipt, receiptCodec, toQuotas } from "./CountReceipt.ts"
 import { readEntitlement } from "./customerEntitlements.ts"
 import { commitWithTotals } from "./dayTotals.ts"
 import * as Entitlement from "./Entitlement.ts"
@@ -47,9 +47,11 @@ const sweepInterval = "1 minute"
 const SettlementReceipt = Schema.Struct({ ...CountReceipt.fields, used: Schema.Record(Schema.String, Schema.Finite) })
 type SettlementReceipt = typeof SettlementReceipt.Type
 
+const settlementCodec = makeResultCodec(SettlementReceipt)
+
 /** The quotas of the reserved meters after a reservation was settled, for the first request and for replays. */
 const toSettledQuotas = (
-  { subscriptionId = "", periodStart, resetsOn, maxima, used }: SettlementReceipt,
+  { subscriptionId, periodStart, resetsOn, maxima, used }: SettlementReceipt,
   { totals }: CommitResult
 ): Quotas => {
   const meters = Object.entries(maxima).map(([meter, max]) => {
@@ -84,8 +86,6 @@ const make = Effect.gen(function* () {
   const usage = yield* Usage
   const trustedClock = yield* TrustedClock
   const withStore = Effect.provideService(Store, store)
-  const { replayIfFailed } = makeIdempotentCommits(store, secretBox, CountReceipt)
-  const idempotentSettle = makeIdempotentCommits(store, secretBox, SettlementReceipt)
   const ensureMarked = makeMarkOnce(reservesTerm)
 
   yield* Effect.flatMap(trustedClock.now, sweepReservations).pipe(
@@ -128,9 +128,12 @@ const make = Effect.gen(function* () {
   })
 
   /** Ends a reservation at what was used. */
-  const end = Effect.fnUntraced(function* (path: ReservationPath, used: MeterAmounts) {
+  const end = Effect.fnUntraced(function* (
+    path: ReservationPath,
+    used: MeterAmounts,
+    commitOnce: CommitOnce<SettlementReceipt>
+  ) {
     const partition = Partition.forMeteringBucket(path.bucketId)
-    const idempotency = yield* CurrentIdempotency
     const attempt = Effect.gen(function* () {
       const entitlement = yield* readEntitlement(path.bucketId, path.subscriptionId)
       const now = yield* trustedClock.now
@@ -151,46 +154,48 @@ const make = Effect.gen(function* () {
         ...(yield* endReservation(partition, entry, used, nowMs)),
         ...rememberEnding(entry.value, "settled", { endedAt: nowMs, now: nowMs })
       ]
-      const commitResult = yield* commitWithTotals(changes, (changes) =>
-        idempotentSettle.commit(partition, changes, idempotency, receipt)
-      )
-      const quotas = toSettledQuotas(commitResult.previousResult ?? receipt, commitResult)
-      if (commitResult.previousResult === undefined) {
-        yield* usage.reportSettled(path.bucketId, entitlement, limits, quotas.meters)
-      }
+      const commitResult = yield* commitWithTotals(changes, (changes) => commitOnce(changes, receipt))
+      const quotas = toSettledQuotas(receipt, commitResult)
+      yield* usage.reportSettled(path.bucketId, entitlement, limits, quotas.meters)
       return quotas
     })
-    return yield* idempotentSettle.replayIfFailed(partition, idempotency, toSettledQuotas, retryOnConflict(attempt))
+    return yield* retryOnConflict(attempt)
   })
 
-  const operations = implementOperations(UsageApi, store, {
-    reserve: Effect.fnUntraced(function* ({ params: { bucketId, subscriptionId }, payload: { meters, expiresIn } }) {
-      const idempotency = yield* CurrentIdempotency
+  const operations = implementOperations(UsageApi, { store, secretBox })({
+    reserve: Effect.fnUntraced(function* (
+      { params: { bucketId, subscriptionId }, payload: { meters, expiresIn } },
+      once
+    ) {
+      const toValue = ({ reservation }: CountReceipt, quotas: Quotas) => {
+        if (reservation === undefined) throw new Error("The receipt of a reservation does not name it")
+        return { ...reservation, meters, quotas }
+      }
+      const toResult = (receipt: CountReceipt, commitResult: CommitResult) => ({
+        value: toValue(receipt, toQuotas(subscriptionId, meters, receipt, commitResult)),
+        policies: []
+      })
+      const commitOnce = once(Partition.forMeteringBucket(bucketId), toResult, receiptCodec)
       yield* ensureMarked(bucketId)
       const id = ReservationId.make(yield* Id.generate("rsv"))
       const kind = { id, expiresInMs: (expiresIn ?? defaultReservationSeconds) * 1_000 }
       const request = { amounts: meters, rateLimitTakes: [], kind }
-      const toResult = ({ reservation }: CountReceipt, quotas: Quotas) => {
-        if (reservation === undefined) throw new Error("The receipt of a reservation does not name it")
-        return { ...reservation, meters, quotas }
-      }
-      const attempt = Effect.gen(function* () {
-        const reserved = yield* runInFiber(store, (hotPath) =>
-          usage.countForSubscription(bucketId, subscriptionId, request, hotPath, idempotency)
-        )
-        const value = toResult(reserved.receipt, reserved.quotas)
-        return { value, policies: getPolicies(reserved, yield* trustedClock.now) }
-      })
-      const replay = (receipt: CountReceipt, commitResult: CommitResult) => ({
-        value: toResult(receipt, toQuotas(subscriptionId, meters, receipt, commitResult)),
-        policies: []
-      })
-      return yield* replayIfFailed(Partition.forMeteringBucket(bucketId), idempotency, replay, attempt)
+      const reserved = yield* runInFiber(store, (hotPath) =>
+        usage.countForSubscription(bucketId, subscriptionId, request, hotPath, commitOnce)
+      )
+      const value = toValue(reserved.receipt, reserved.quotas)
+      return { value, policies: getPolicies(reserved, yield* trustedClock.now) }
     }),
 
-    settle: ({ params, payload: { meters } }) => end(params, new Map(Object.entries(meters))),
+    settle: ({ params, payload: { meters } }, once) => {
+      const commitOnce = once(Partition.forMeteringBucket(params.bucketId), toSettledQuotas, settlementCodec)
+      return end(params, new Map(Object.entries(meters)), commitOnce)
+    },
 
-    release: ({ params }) => Effect.asVoid(end(params, noAmounts))
+    release: ({ params }, once) => {
+      const commitOnce = once(Partition.forMeteringBucket(params.bucketId), () => undefined, settlementCodec)
+      return Effect.asVoid(end(params, noAmounts, commitOnce))
+    }
   })
 
   return Reservations.of({ ...operations, ...makeRequestReservations({ store, usage, trustedClock, ensureMarked }) })

@@ -14,7 +14,6 @@ import { toPage } from "../schema/Page.ts"
 import { applyPatch, type Patch } from "../schema/patch.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
 import type { Entry } from "../store/Collection.ts"
-import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
@@ -30,7 +29,7 @@ import { UnknownPlan } from "./PlanError.ts"
 import { persistEndedTrials } from "./persistEndedTrials.ts"
 import { byPlanExternalId, planRecords, readPlans } from "./planRecords.ts"
 import { isNewReservation, removeUsage } from "./removeUsage.ts"
-import { type StoredSubscription, Subscription, SubscriptionId, type SubscriptionStatus } from "./Subscription.ts"
+import { type StoredSubscription, type Subscription, SubscriptionId, type SubscriptionStatus } from "./Subscription.ts"
 import { SubscriptionExternalIdTaken } from "./SubscriptionError.ts"
 import { type QuotaMethods, SubscriptionsApi, type SubscriptionsMethods } from "./SubscriptionsApi.ts"
 import {
@@ -69,7 +68,6 @@ const make = Effect.gen(function* () {
   const { subscriptionsPerMeteringBucket } = yield* Limits
   const secretBox = yield* SecretBox
   const trustedClock = yield* TrustedClock
-  const idempotentCreate = makeIdempotentCommits(store, secretBox, Subscription)
   const markTrials = makeMarkOnce(trialsTerm)
 
   yield* Effect.flatMap(trustedClock.now, (now) =>
@@ -148,7 +146,7 @@ const make = Effect.gen(function* () {
         : error
     })
 
-  return implementOperations(SubscriptionsApi, store, {
+  return implementOperations(SubscriptionsApi, { store, secretBox })({
     list: Effect.fnUntraced(function* ({ params: { bucketId }, query: { limit, offset, after, ...filter } }) {
       yield* findMeteringBucket(bucketId)
       const request = { limit, offset, after }
@@ -164,8 +162,8 @@ const make = Effect.gen(function* () {
       return toPage(request, page, data)
     }),
 
-    create: Effect.fnUntraced(function* ({ params: { bucketId }, payload: input }) {
-      const idempotency = yield* CurrentIdempotency
+    create: Effect.fnUntraced(function* ({ params: { bucketId }, payload: input }, once) {
+      const commitOnce = once(Partition.forMeteringBucket(bucketId), toCommittedEntry)
       const attempt = Effect.gen(function* () {
         const bucketEntry = yield* findMeteringBucket(bucketId)
         const plansByExternalId = yield* findPlansByExternalId(bucketId, input.planExternalIds)
@@ -196,8 +194,7 @@ const make = Effect.gen(function* () {
         if (stored.status === "trialing") yield* markTrials(bucketId)
         const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
         const subscription = toSubscription(stored, externalIds, now)
-        const commitResult = yield* idempotentCreate.commit(
-          Partition.forMeteringBucket(bucketId),
+        const commitResult = yield* commitOnce(
           [
             meteringBucketRecords.assertUnchanged(bucketEntry),
             ...plans.map(planRecords.assertUnchanged),
@@ -206,18 +203,11 @@ const make = Effect.gen(function* () {
             subscriptionRecords.assertAtMost(undefined, subscriptionsPerMeteringBucket - 1),
             yield* recordSubscriptionEvent("subscription.created", bucketEntry.value, subscription)
           ],
-          idempotency,
           subscription
         )
-        return toCommittedEntry(commitResult.previousResult ?? subscription, commitResult)
+        return toCommittedEntry(subscription, commitResult)
       })
-      const createSubscription = mapConflict(input.subscriptionExternalId, retryOnConflict(attempt))
-      return yield* idempotentCreate.replayIfFailed(
-        Partition.forMeteringBucket(bucketId),
-        idempotency,
-        toCommittedEntry,
-        createSubscription
-      )
+      return yield* mapConflict(input.subscriptionExternalId, retryOnConflict(attempt))
     }),
 
     get: Effect.fnUntraced(function* ({ params: { bucketId, subscriptionId } }) {

@@ -10,32 +10,33 @@
  * service to cache them: usually a call needs only this one commit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
-import { implementOperations, withInProcessIdempotency } from "../api/implementOperations.ts"
+import { implementOperations, makeRunRequest } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
+import type { WithRateLimits } from "../api/withRateLimits.ts"
 import { SecretBox } from "../crypto/SecretBox.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { matchEffectEager } from "../runtime/matchEffectEager.ts"
 import { TrustedClock } from "../runtime/TrustedClock.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { type HotPath, runInFiber } from "../store/HotPath.ts"
-import { CurrentIdempotency, type Idempotency } from "../store/Idempotency.ts"
+import type { Once } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { isStale, retryOnConflict } from "../store/retryOnConflict.ts"
 import { type CommitResult, Store } from "../store/Store.ts"
 import { type ConsumedMeters, type ConsumeResult, getPolicies } from "./ConsumeResult.ts"
-import { type CountReceipt, toQuotas } from "./CountReceipt.ts"
+import { type CountReceipt, receiptCodec, toQuotas } from "./CountReceipt.ts"
 import type { CountRequest } from "./CountRequest.ts"
 import { type CommitInMeteringBucket, makeCommitInMeteringBucket } from "./commitInMeteringBucket.ts"
-import { type CountError, makeCountUsage } from "./countUsage.ts"
+import { type CommitCount, type CountError, makeCountUsage } from "./countUsage.ts"
 import { type CustomerEntitlements, readEntitlement, readEntitlements } from "./customerEntitlements.ts"
 import * as Entitlement from "./Entitlement.ts"
 import { giveBackExpired } from "./giveBackExpired.ts"
 import type { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 import { findMeteringBucket } from "./meteringBucketRecords.ts"
-import { type Amounts, makeQuota } from "./Quota.ts"
+import { type Amounts, makeQuota, type Quotas } from "./Quota.ts"
 import { SubscriptionNotActive } from "./QuotaError.ts"
 import { QuotaThresholds } from "./QuotaThresholds.ts"
-import type { ReservationLimit } from "./ReservationError.ts"
+import { ReservationLimit } from "./ReservationError.ts"
 import { readUsage } from "./readUsage.ts"
 import type { StoredReservation } from "./reservationRecords.ts"
 import { canConsume } from "./Subscription.ts"
@@ -51,6 +52,10 @@ const maxCacheBytes = 16 * 1024 * 1024
 const estimateCustomerSize = ({ entitlements }: CustomerEntitlements): number =>
   entitlements.reduce((sum, entitlement) => sum + Entitlement.estimateSize(entitlement), 500)
 
+interface Tagged {
+  readonly _tag: string
+}
+
 /** Why a customer may not use anything: it has no subscription, or none in a status that allows usage. */
 export type SubscriptionRefusal = "no-subscription" | "subscription-not-active"
 
@@ -60,12 +65,8 @@ const make = Effect.gen(function* () {
   const quotaThresholds = yield* QuotaThresholds
   const trustedClock = yield* TrustedClock
   const withStore = Effect.provideService(Store, store)
-  const { count, reportSettled, isAwaited, replayIfFailed } = makeCountUsage({
-    store,
-    secretBox,
-    quotaThresholds,
-    trustedClock
-  })
+  const { count, reportSettled, isAwaited } = makeCountUsage({ store, quotaThresholds, trustedClock })
+  const runRequest = makeRunRequest(store, secretBox)
   const customerCache = new BoundedMap<string, CustomerEntitlements>(maxCacheBytes, estimateCustomerSize)
   const entitlementCache = new BoundedMap<string, Entitlement.Entitlement>(maxCacheBytes, Entitlement.estimateSize)
 
@@ -75,24 +76,24 @@ const make = Effect.gen(function* () {
   }
 
   /** Counts usage against the customer's newest subscription that allows usage and has all the meters. */
-  const countForNewestMatch = (
+  const countForNewestMatch = <E extends Tagged>(
     bucketId: string,
     { entitlements, total }: CustomerEntitlements,
     request: CountRequest,
-    idempotency: Idempotency | undefined,
-    hotPath: HotPath
-  ): Effect.Effect<ConsumeResult | SubscriptionRefusal, CountError> => {
+    hotPath: HotPath,
+    commitOnce: CommitCount<E> | undefined
+  ): Effect.Effect<ConsumeResult | SubscriptionRefusal, CountError | E> => {
     const now = trustedClock.read(hotPath.clock)
     let newest: Entitlement.Entitlement | undefined
     for (const entitlement of entitlements) {
       const limits = Entitlement.limitsAt(entitlement, now)
       if (!canConsume(limits.subscription.status)) continue
       // A customer may have several subscriptions with different meters, for example a plan and an add-on.
-      if (hasMeters(limits, request.amounts)) return count(bucketId, entitlement, request, idempotency, hotPath)
+      if (hasMeters(limits, request.amounts)) return count(bucketId, entitlement, request, hotPath, commitOnce)
       newest ??= entitlement
     }
     // No subscription has all the meters: the newest one fails with `UnknownMeter`.
-    if (newest !== undefined) return count(bucketId, newest, request, idempotency, hotPath)
+    if (newest !== undefined) return count(bucketId, newest, request, hotPath, commitOnce)
     return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
   }
 
@@ -106,89 +107,88 @@ const make = Effect.gen(function* () {
    * Cached data may allow usage but never deny it: it may be outdated, so Tollgate reads again before it refuses. If the
    * commit itself was refused because of a quota or a rate limit, the data is current: its preconditions are checked first.
    */
-  const shouldRetryWithCurrentData = (error: { readonly _tag: string }): boolean =>
+  const shouldRetryWithCurrentData = (error: Tagged): boolean =>
     isStale(error) || ["UnknownMeter", "SubscriptionNotActive"].includes(error._tag)
 
   /** Counts usage for a subscription, first with the cached entitlement, then with the current one. */
-  const countForSubscription: Usage["Service"]["countForSubscription"] = (
-    bucketId,
-    subscriptionId,
-    request,
-    hotPath,
-    idempotency
-  ) => {
+  const countForSubscription = <E extends Tagged = never>(
+    bucketId: string,
+    subscriptionId: string,
+    request: CountRequest,
+    hotPath: HotPath,
+    commitOnce?: CommitCount<E>
+  ): Effect.Effect<ConsumeResult, SubscriptionCountError | E> => {
     const cacheKey = `${bucketId} ${subscriptionId}`
     const retryWithCurrentData = () =>
       retryOnConflict(
         Effect.flatMap(readEntitlement(bucketId, subscriptionId), (entitlement) => {
           entitlementCache.set(cacheKey, entitlement)
-          return count(bucketId, entitlement, request, idempotency, hotPath)
+          return count(bucketId, entitlement, request, hotPath, commitOnce)
         })
       ).pipe(withStore)
     const cached = entitlementCache.get(cacheKey)
     return cached === undefined
       ? retryWithCurrentData()
       : Effect.catchEager(
-          retryOnStaleLedger(() => count(bucketId, cached, request, idempotency, hotPath)),
-          (error): ReturnType<Usage["Service"]["countForSubscription"]> =>
+          retryOnStaleLedger(() => count(bucketId, cached, request, hotPath, commitOnce)),
+          (error): Effect.Effect<ConsumeResult, SubscriptionCountError | E> =>
             shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)
         )
   }
 
   /** Counts usage for a customer, first with the cached entitlements, then with the current ones. */
-  const countForCustomer: Usage["Service"]["countForCustomer"] = (
-    accountName,
-    bucketId,
-    customerKey,
-    request,
-    hotPath,
-    idempotency
-  ) => {
+  const countForCustomer = <E extends Tagged = never>(
+    accountName: string,
+    bucketId: string,
+    customerKey: string,
+    request: CountRequest,
+    hotPath: HotPath,
+    commitOnce?: CommitCount<E>
+  ): Effect.Effect<ConsumeResult | SubscriptionRefusal, CustomerCountError | E> => {
     // The key contains the account, so that a cached customer is never used for a different account.
     const cacheKey = `${accountName} ${bucketId} ${customerKey}`
     const retryWithCurrentData = () =>
       retryOnConflict(
         Effect.flatMap(readEntitlements(accountName, bucketId, customerKey), (customer) => {
           customerCache.set(cacheKey, customer)
-          return countForNewestMatch(bucketId, customer, request, idempotency, hotPath)
+          return countForNewestMatch(bucketId, customer, request, hotPath, commitOnce)
         })
       ).pipe(withStore)
     const cached = customerCache.get(cacheKey)
     if (cached === undefined) return retryWithCurrentData()
     return matchEffectEager(
-      retryOnStaleLedger(() => countForNewestMatch(bucketId, cached, request, idempotency, hotPath)),
+      retryOnStaleLedger(() => countForNewestMatch(bucketId, cached, request, hotPath, commitOnce)),
       (error) => (shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)),
       (outcome) => (typeof outcome === "string" ? retryWithCurrentData() : Effect.succeed(outcome))
     )
   }
 
   /** Counts usage of one or more meters atomically. Returns what remains of them. */
-  const consumeOnHotPath: Usage["Service"]["consumeOnHotPath"] = (
-    bucketId,
-    subscriptionId,
-    amounts,
-    hotPath,
-    idempotency
-  ) => {
+  const consumeOnHotPath = <E extends Tagged = never>(
+    bucketId: string,
+    subscriptionId: string,
+    amounts: Amounts,
+    hotPath: HotPath,
+    commitOnce?: CommitCount<E>
+  ): Effect.Effect<ConsumedMeters, Exclude<SubscriptionCountError, ReservationLimit> | E> => {
     const request = { amounts, rateLimitTakes: [], kind: "consume" } as const
-    const attempt = countForSubscription(bucketId, subscriptionId, request, hotPath, idempotency)
-    const replay = (receipt: CountReceipt, commitResult: CommitResult) => ({
-      quotas: toQuotas(subscriptionId, amounts, receipt, commitResult)
-    })
-    const counting = replayIfFailed<ConsumedMeters, SubscriptionCountError, never>(
-      Partition.forMeteringBucket(bucketId),
-      idempotency,
-      replay,
-      attempt
-    )
-    // Reserving alone is limited.
-    return Effect.catchEager(counting, (error) =>
-      error._tag === "ReservationLimit" ? Effect.die(error) : Effect.fail(error)
+    return Effect.catchEager(
+      countForSubscription(bucketId, subscriptionId, request, hotPath, commitOnce),
+      // Reserving alone is limited.
+      (error: SubscriptionCountError | E) =>
+        error instanceof ReservationLimit
+          ? Effect.die(error)
+          : Effect.fail(error as Exclude<SubscriptionCountError, ReservationLimit> | E)
     )
   }
 
-  const consumeMeters: Usage["Service"]["consumeMeters"] = (bucketId, subscriptionId, amounts, idempotency) =>
-    runInFiber(store, (hotPath) => consumeOnHotPath(bucketId, subscriptionId, amounts, hotPath, idempotency)).pipe(
+  const consumeMeters = <E extends Tagged = never>(
+    bucketId: string,
+    subscriptionId: string,
+    amounts: Amounts,
+    commitOnce?: CommitCount<E>
+  ) =>
+    runInFiber(store, (hotPath) => consumeOnHotPath(bucketId, subscriptionId, amounts, hotPath, commitOnce)).pipe(
       withSafeSpan("tollgate.subscriptions.consume")
     )
 
@@ -231,45 +231,45 @@ const make = Effect.gen(function* () {
   }
 
   return Usage.of({
-    ...implementOperations(SubscriptionsApi, store, {
+    ...implementOperations(SubscriptionsApi, { store })({
       quotas: ({ params: { bucketId, subscriptionId } }) => readQuotas(bucketId, subscriptionId)
     }),
 
-    ...implementOperations(UsageApi, store, {
-      record: Effect.fnUntraced(function* ({ params: { bucketId }, payload: { customerKey, meters } }) {
-        const idempotency = yield* CurrentIdempotency
-        const partition = Partition.forMeteringBucket(bucketId)
-        const attempt = Effect.gen(function* () {
-          const { accountName } = (yield* findMeteringBucket(bucketId)).value
-          const request = { amounts: meters, rateLimitTakes: [], kind: "record" } as const
-          const result = yield* runInFiber(store, (hotPath) =>
-            countForCustomer(accountName, bucketId, customerKey, request, hotPath, idempotency)
-          ).pipe(Effect.catchTags({ RateLimited: Effect.die, ReservationLimit: Effect.die }))
-          if (result === "no-subscription") {
-            const detail = `The customer "${customerKey}" has no subscription in this metering bucket`
-            return yield* new SubscriptionNotFound({ subscriptionId: "", detail })
-          }
-          if (result === "subscription-not-active") return yield* new SubscriptionNotActive({})
-          return result.quotas
-        })
-        return yield* replayIfFailed(
-          partition,
-          idempotency,
-          (receipt, commitResult) => toQuotas(receipt.subscriptionId ?? "", meters, receipt, commitResult),
-          attempt
-        )
+    ...implementOperations(UsageApi, { store, secretBox })({
+      record: Effect.fnUntraced(function* ({ params: { bucketId }, payload: { customerKey, meters } }, once) {
+        const toResult = (receipt: CountReceipt, commitResult: CommitResult) =>
+          toQuotas(receipt.subscriptionId, meters, receipt, commitResult)
+        const commitOnce = once(Partition.forMeteringBucket(bucketId), toResult, receiptCodec)
+        const { accountName } = (yield* findMeteringBucket(bucketId)).value
+        const request = { amounts: meters, rateLimitTakes: [], kind: "record" } as const
+        const result = yield* runInFiber(store, (hotPath) =>
+          countForCustomer(accountName, bucketId, customerKey, request, hotPath, commitOnce)
+        ).pipe(Effect.catchTags({ RateLimited: Effect.die, ReservationLimit: Effect.die }))
+        if (result === "no-subscription") {
+          const detail = `The customer "${customerKey}" has no subscription in this metering bucket`
+          return yield* new SubscriptionNotFound({ subscriptionId: "", detail })
+        }
+        if (result === "subscription-not-active") return yield* new SubscriptionNotActive({})
+        return result.quotas
       })
     }),
 
     // Not `implementOperations`: this is a hot path, which usually needs the store only through `commit`.
     consume: ({ params, headers = {}, payload: { meters } }) => {
       const { bucketId, subscriptionId } = params
-      const consumption = Effect.gen(function* () {
-        const idempotency = yield* CurrentIdempotency
-        const consumed = yield* consumeMeters(bucketId, subscriptionId, meters, idempotency)
-        return { value: consumed.quotas, policies: getPolicies(consumed, yield* trustedClock.now) }
+      const toResult = (receipt: CountReceipt, commitResult: CommitResult) => ({
+        value: toQuotas(subscriptionId, meters, receipt, commitResult),
+        policies: []
       })
-      return withInProcessIdempotency("subscriptions.consume", { params, headers, payload: { meters } }, consumption)
+      return runRequest(
+        "subscriptions.consume",
+        { params, headers, payload: { meters } },
+        Effect.fnUntraced(function* (once: Once<WithRateLimits<Quotas>>) {
+          const commitOnce = once(Partition.forMeteringBucket(bucketId), toResult, receiptCodec)
+          const consumed = yield* consumeMeters(bucketId, subscriptionId, meters, commitOnce)
+          return { value: consumed.quotas, policies: getPolicies(consumed, yield* trustedClock.now) }
+        })
+      )
     },
 
     consumeMeters,
@@ -299,25 +299,23 @@ export class Usage extends Context.Service<
     readonly consumeMeters: (
       bucketId: string,
       subscriptionId: string,
-      amounts: Amounts,
-      idempotency?: Idempotency
+      amounts: Amounts
     ) => Effect.Effect<ConsumedMeters, Exclude<SubscriptionCountError, ReservationLimit>>
     /** `consumeMeters` without a span, and without a fiber if the store answers at once. */
     readonly consumeOnHotPath: (
       bucketId: string,
       subscriptionId: string,
       amounts: Amounts,
-      hotPath: HotPath,
-      idempotency?: Idempotency
+      hotPath: HotPath
     ) => Effect.Effect<ConsumedMeters, Exclude<SubscriptionCountError, ReservationLimit>>
     /** Counts usage for a subscription. */
-    readonly countForSubscription: (
+    readonly countForSubscription: <E extends Tagged = never>(
       bucketId: string,
       subscriptionId: string,
       request: CountRequest,
       hotPath: HotPath,
-      idempotency?: Idempotency
-    ) => Effect.Effect<ConsumeResult, SubscriptionCountError>
+      commitOnce?: CommitCount<E>
+    ) => Effect.Effect<ConsumeResult, SubscriptionCountError | E>
     /**
      * Counts usage for a customer, against the newest subscription that allows usage and has all the meters, and takes
      * from rate limits. Usually needs only one commit. Fails with `MeteringBucketNotFound` if the bucket belongs to
@@ -328,8 +326,7 @@ export class Usage extends Context.Service<
       bucketId: string,
       customerKey: string,
       request: CountRequest,
-      hotPath: HotPath,
-      idempotency?: Idempotency
+      hotPath: HotPath
     ) => Effect.Effect<ConsumeResult | SubscriptionRefusal, CustomerCountError>
     /** Commits changes, such as takes from rate limits, in a metering bucket of an account. */
     readonly commitInMeteringBucket: CommitInMeteringBucket

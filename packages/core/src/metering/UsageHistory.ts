@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
   const trustedClock = yield* TrustedClock
 
   return UsageHistory.of(
-    implementOperations(UsageApi, store, {
+    implementOperations(UsageApi, { store })({
       series: Effect.fnUntraced(function* ({ params: { bucketId, subscriptionId }, query = {} }) {
         const { step = "day", from, to, meter } = query
         const entitlement = yield* readEntitlement(bucketId, subscriptionId)

@@ -5,9 +5,8 @@
 import { DateTime, Effect } from "effect"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { makeKeyedLocks } from "../runtime/keyedLocks.ts"
-import type { IdempotentResult } from "../store/Idempotency.ts"
 import { isStale } from "../store/retryOnConflict.ts"
-import { Store, type StoreOperations } from "../store/Store.ts"
+import { type CommitResult, Store, type StoreOperations } from "../store/Store.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import type { Entitlement, PeriodLimits } from "./Entitlement.ts"
 import { isOpenFor, type PreparedHour, prepareHour, toOpened } from "./openHours.ts"
@@ -24,7 +23,7 @@ const estimateSize = ({ openHour, changes }: PreparedHour): number =>
   )
 
 interface Committed {
-  readonly commitResult: IdempotentResult<unknown>
+  readonly commitResult: CommitResult
 }
 
 /** What to count: amounts, now, against the limits of an entitlement. */
@@ -83,8 +82,7 @@ export const makeCommitInHour = (store: StoreOperations) => {
         : yield* prepareHour({ bucketId, entitlement, periodStart, meters, now, expiresOn })
       hours.set(key, hour)
       const committed = yield* commitIn(counting, hour, commit)
-      const isReplay = committed.commitResult.previousResult !== undefined
-      if (!isReplay && !hour.isOpen) hours.set(key, toOpened(hour, subscriptionId, committed.commitResult))
+      if (!hour.isOpen) hours.set(key, toOpened(hour, subscriptionId, committed.commitResult))
       return committed
     })
     return Effect.provideService(withLock(key, open), Store, store)

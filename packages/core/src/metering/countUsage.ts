@@ -3,20 +3,17 @@
  * hot path.
  */
 import { DateTime, Effect } from "effect"
-import type { SecretBox } from "../crypto/SecretBox.ts"
 import type { RateLimited } from "../rateLimits/RateLimitError.ts"
 import { type RateLimitTake, toRateLimited, toStatuses } from "../rateLimits/RateLimitTake.ts"
 import { matchEffectEager } from "../runtime/matchEffectEager.ts"
 import type { TrustedClock } from "../runtime/TrustedClock.ts"
 import type { Entry } from "../store/Collection.ts"
 import type { HotPath } from "../store/HotPath.ts"
-import { type Idempotency, type IdempotentResult, makeIdempotentCommits } from "../store/Idempotency.ts"
-import type { IdempotencyError } from "../store/IdempotencyError.ts"
 import * as Partition from "../store/Partition.ts"
 import { Change, type CommitResult, type StoreOperations } from "../store/Store.ts"
 import { StoreConflict, type StoreError } from "../store/StoreError.ts"
 import type { ConsumeResult } from "./ConsumeResult.ts"
-import { CountReceipt, toQuotas } from "./CountReceipt.ts"
+import type { CountReceipt } from "./CountReceipt.ts"
 import type { CountRequest } from "./CountRequest.ts"
 import { getDayOfHour } from "./clockSteps.ts"
 import { makeCommitInHour } from "./commitInHour.ts"
@@ -41,17 +38,20 @@ export type CountError =
   | RateLimited
   | QuotaExceeded
   | ReservationLimit
-  | IdempotencyError
+
+/** Commits changes in the metering bucket, once for each idempotency key. Its further errors end the operation. */
+export type CommitCount<E> = (
+  changes: ReadonlyArray<Change>,
+  receipt: CountReceipt
+) => Effect.Effect<CommitResult, StoreError | E>
 
 interface Services {
   readonly store: StoreOperations
-  readonly secretBox: SecretBox["Service"]
   readonly quotaThresholds: QuotaThresholdsShape
   readonly trustedClock: TrustedClock["Service"]
 }
 
-export const makeCountUsage = ({ store, secretBox, quotaThresholds, trustedClock }: Services) => {
-  const idempotentCommits = makeIdempotentCommits(store, secretBox, CountReceipt)
+export const makeCountUsage = ({ store, quotaThresholds, trustedClock }: Services) => {
   const { reportThresholds, isAwaited } = makeReportThresholds({ store, quotaThresholds, trustedClock })
   const commitInHour = makeCommitInHour(store)
   const { giveBackBeforeRefusal, readCounted } = makeQuotaRefusals(store)
@@ -60,14 +60,14 @@ export const makeCountUsage = ({ store, secretBox, quotaThresholds, trustedClock
    * Counts usage. Fails with `QuotaExceeded` if a counter would exceed its limit, and with a stale `StoreConflict` if the
    * entitlement is outdated.
    */
-  const count = (
+  const count = <E = never>(
     bucketId: string,
     entitlement: Entitlement.Entitlement,
     request: CountRequest,
-    idempotency: Idempotency | undefined,
     hotPath: HotPath,
+    commitOnce?: CommitCount<E>,
     mayGiveBack = true
-  ): Effect.Effect<ConsumeResult, CountError> => {
+  ): Effect.Effect<ConsumeResult, CountError | E> => {
     const now = trustedClock.read(hotPath.clock)
     const { amounts, kind } = request
     const limits = Entitlement.limitsAt(entitlement, now)
@@ -126,10 +126,8 @@ export const makeCountUsage = ({ store, secretBox, quotaThresholds, trustedClock
       } else changes.push(...makeReservationChanges(reservation))
       const committing = commitWithTotals(
         changes,
-        (changes): Effect.Effect<IdempotentResult<CountReceipt>, CountError | StoreConflict> =>
-          idempotency === undefined
-            ? hotPath.store.commit(partition, changes)
-            : idempotentCommits.commit(partition, changes, idempotency, receipt)
+        (changes): Effect.Effect<CommitResult, StoreError | E> =>
+          commitOnce === undefined ? hotPath.store.commit(partition, changes) : commitOnce(changes, receipt)
       )
       return Effect.mapEager(committing, (commitResult) => ({
         commitResult,
@@ -139,31 +137,29 @@ export const makeCountUsage = ({ store, secretBox, quotaThresholds, trustedClock
     const counting = commitInHour({ bucketId, entitlement, limits, amounts, now: nowMs, expiresOn }, commit)
     return matchEffectEager(
       counting,
-      (error): Effect.Effect<ConsumeResult, CountError> => {
+      (error): Effect.Effect<ConsumeResult, CountError | E> => {
         if (!(error instanceof StoreConflict)) return Effect.fail(error)
         const { reason, subject } = error
         if (reason === "rate-limited") return Effect.fail(toRateLimited(takes, error) ?? error)
         if (reason !== "counter-exceeded" && reason !== "too-many-records") return Effect.fail(error)
-        return Effect.flatMap(readCounted(partition, error), (counted): Effect.Effect<ConsumeResult, CountError> => {
-          const refusal =
-            reason === "too-many-records"
-              ? Effect.fail(new ReservationLimit({ max: maxOpenReservations }))
-              : failWithQuotaExceeded({ limits, subject, kind, counted, now }, (usage) =>
-                  // The process that used up the quota may have died before it reported it.
-                  reportThresholds(bucketId, entitlement, limits, usage)
-                )
-          if (!mayGiveBack || counted.held === 0) return refusal
-          return Effect.flatMap(giveBackBeforeRefusal(bucketId, subscriptionId, now), (isGivenBack) =>
-            isGivenBack ? count(bucketId, entitlement, request, idempotency, hotPath, false) : refusal
-          )
-        })
+        return Effect.flatMap(
+          readCounted(partition, error),
+          (counted): Effect.Effect<ConsumeResult, CountError | E> => {
+            const refusal =
+              reason === "too-many-records"
+                ? Effect.fail(new ReservationLimit({ max: maxOpenReservations }))
+                : failWithQuotaExceeded({ limits, subject, kind, counted, now }, (usage) =>
+                    // The process that used up the quota may have died before it reported it.
+                    reportThresholds(bucketId, entitlement, limits, usage)
+                  )
+            if (!mayGiveBack || counted.held === 0) return refusal
+            return Effect.flatMap(giveBackBeforeRefusal(bucketId, subscriptionId, now), (isGivenBack) =>
+              isGivenBack ? count(bucketId, entitlement, request, hotPath, commitOnce, false) : refusal
+            )
+          }
+        )
       },
       ({ commitResult, reservation }): Effect.Effect<ConsumeResult, CountError> => {
-        const { previousResult } = commitResult
-        if (previousResult !== undefined) {
-          const quotas = toQuotas(subscription.id, amounts, previousResult, commitResult)
-          return Effect.succeed({ subscription, quotas, receipt: previousResult })
-        }
         const quotas = getQuotas(amounts, limits, commitResult)
         const result = { subscription, quotas, receipt, reservation, rateLimits: toStatuses(takes, commitResult) }
         return mayHaveReached(quotaThresholds.thresholds, quotas.meters)
@@ -184,7 +180,7 @@ export const makeCountUsage = ({ store, secretBox, quotaThresholds, trustedClock
       ? reportThresholds(bucketId, entitlement, limits, usage)
       : Effect.void
 
-  return { count, reportSettled, isAwaited, replayIfFailed: idempotentCommits.replayIfFailed }
+  return { count, reportSettled, isAwaited }
 }
 
 /** The quotas of the counted meters. */

@@ -1,7 +1,6 @@
 import { Effect, Option, Schema } from "effect"
 import * as Collection from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
-import type { CommitResult } from "../store/Store.ts"
 import { MeteringBucket, MeteringBucketId } from "./MeteringBucket.ts"
 import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 
@@ -18,10 +17,6 @@ export const meteringBucketRecords = Collection.make({
   schema: MeteringBucket,
   key: () => bucketEntryKey
 })
-
-/** The version of a bucket's entry after a commit. */
-export const getBucketEntryVersion = (commitResult: CommitResult): number =>
-  meteringBucketRecords.getVersion(commitResult, bucketEntryKey)
 
 export const getBucketEntry = (bucketId: MeteringBucketId) =>
   meteringBucketRecords.get(Partition.forMeteringBucket(bucketId), bucketEntryKey)

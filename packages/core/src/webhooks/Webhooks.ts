@@ -14,16 +14,16 @@ import { Limits } from "../runtime/Limits.ts"
 import { toPage } from "../schema/Page.ts"
 import { applyPatch } from "../schema/patch.ts"
 import { checkVersion } from "../schema/VersionMismatch.ts"
-import { CurrentIdempotency, makeIdempotentCommits } from "../store/Idempotency.ts"
+import type { Entry } from "../store/Collection.ts"
 import * as Partition from "../store/Partition.ts"
 import { retryOnConflict } from "../store/retryOnConflict.ts"
-import { Store } from "../store/Store.ts"
+import { type CommitResult, Store } from "../store/Store.ts"
 import { checkWebhookUrl } from "./checkWebhookUrl.ts"
 import { failAllPending } from "./cleanDeliveries.ts"
-import { Delivery, DeliveryId, type StoredDelivery, toDelivery } from "./Delivery.ts"
+import { DeliveryId, type StoredDelivery, toDelivery } from "./Delivery.ts"
 import { makeDelivery } from "./planDeliveries.ts"
 import { makeWebhookEvent, recordWebhookEvent } from "./recordWebhookEvent.ts"
-import { allEvents, type StoredWebhook, toWebhook, WebhookId, WebhookSecret, WebhookWithSecret } from "./Webhook.ts"
+import { allEvents, type StoredWebhook, toWebhook, WebhookId } from "./Webhook.ts"
 import { WebhookConfig } from "./WebhookConfig.ts"
 import { DeliveryNotFound, WebhookDisabled } from "./WebhookError.ts"
 import { WebhooksApi, type WebhooksMethods } from "./WebhooksApi.ts"
@@ -38,9 +38,6 @@ import {
 } from "./webhookRecords.ts"
 import { rotateSecrets } from "./webhookSecrets.ts"
 
-/** A replay has the same result. */
-const keepResult = <A>(result: A): A => result
-
 const make = Effect.gen(function* () {
   const store = yield* Store
   const accounts = yield* Accounts
@@ -54,9 +51,6 @@ const make = Effect.gen(function* () {
   const limitReached = new LimitReached({ limit: "webhooksPerAccount", max: webhooksPerAccount })
   const withRetention = Effect.provideService(EventRetention, yield* EventRetention)
   const recordEvent = (...args: Parameters<typeof recordWebhookEvent>) => withRetention(recordWebhookEvent(...args))
-  const idempotentCreate = makeIdempotentCommits(store, secretBox, WebhookWithSecret)
-  const idempotentRotate = makeIdempotentCommits(store, secretBox, WebhookSecret)
-  const idempotentSend = makeIdempotentCommits(store, secretBox, Delivery)
 
   const findEnabled = Effect.fnUntraced(function* (accountName: string, webhookId: string) {
     const webhook = yield* findWebhook(accountName, webhookId)
@@ -72,8 +66,14 @@ const make = Effect.gen(function* () {
       : entry.value
   })
 
+  /** A webhook with the version that the commit gave it. */
+  const toCommittedEntry = <A extends { readonly id: string }>(value: A, commitResult: CommitResult): Entry<A> => ({
+    value,
+    version: webhookRecords.getVersion(commitResult, value.id)
+  })
+
   return Webhooks.of(
-    implementOperations(WebhooksApi, store, {
+    implementOperations(WebhooksApi, { store, secretBox })({
       list: Effect.fnUntraced(function* ({ params: { accountName }, query }) {
         const where = [liveTerm]
         const { entries, ...page } = yield* webhookRecords.page(Partition.forEvents(accountName), { where, ...query })
@@ -84,9 +84,9 @@ const make = Effect.gen(function* () {
         )
       }),
 
-      create: Effect.fnUntraced(function* ({ params: { accountName }, payload }) {
-        const idempotency = yield* CurrentIdempotency
+      create: Effect.fnUntraced(function* ({ params: { accountName }, payload }, once) {
         const partition = Partition.forEvents(accountName)
+        const commitOnce = once(partition, toCommittedEntry)
         const { url, events = [allEvents], ...rest } = payload
         const now = yield* DateTime.now
         const id = WebhookId.make(yield* Id.generate("whk"))
@@ -100,25 +100,15 @@ const make = Effect.gen(function* () {
             ...(yield* recordEvent("webhook.created", stored))
           ]
           const created = { ...toWebhook(stored), secret }
-          const commitResult = yield* idempotentCreate.commit(partition, changes, idempotency, created)
-          const value = commitResult.previousResult ?? created
-          return { value, version: webhookRecords.getVersion(commitResult, value.id) }
+          return toCommittedEntry(created, yield* commitOnce(changes, created))
         })
-        const attempt = Effect.gen(function* () {
-          // Before the name is resolved, which is what a refused request would cost.
-          const { total } = yield* webhookRecords.page(partition, { where: [liveTerm], offset: 0, limit: 0 })
-          if (total >= webhooksPerAccount) return yield* limitReached
-          yield* checkUrl(accountName, url)
-          yield* accounts.ensureListed(accountName)
-          return yield* Effect.mapError(retryOnConflict(commit), (error) =>
-            error._tag === "StoreConflict" && error.reason === "too-many-records" ? limitReached : error
-          )
-        })
-        return yield* idempotentCreate.replayIfFailed(
-          partition,
-          idempotency,
-          (value, commitResult) => ({ value, version: webhookRecords.getVersion(commitResult, value.id) }),
-          attempt
+        // Before the name is resolved, which is what a refused request would cost.
+        const { total } = yield* webhookRecords.page(partition, { where: [liveTerm], offset: 0, limit: 0 })
+        if (total >= webhooksPerAccount) return yield* limitReached
+        yield* checkUrl(accountName, url)
+        yield* accounts.ensureListed(accountName)
+        return yield* Effect.mapError(retryOnConflict(commit), (error) =>
+          error._tag === "StoreConflict" && error.reason === "too-many-records" ? limitReached : error
         )
       }),
 
@@ -153,7 +143,7 @@ const make = Effect.gen(function* () {
             replaceWebhook(entry, value),
             ...(yield* recordEvent("webhook.updated", value))
           ])
-          return { value: toWebhook(value), version: webhookRecords.getVersion(commitResult, value.id) }
+          return toCommittedEntry(toWebhook(value), commitResult)
         })
         return yield* retryOnConflict(attempt)
       }),
@@ -172,33 +162,31 @@ const make = Effect.gen(function* () {
         yield* retryOnConflict(attempt)
       }),
 
-      rotateSecret: Effect.fnUntraced(function* ({ params: { accountName, webhookId } }) {
-        const idempotency = yield* CurrentIdempotency
-        const partition = Partition.forEvents(accountName)
+      rotateSecret: Effect.fnUntraced(function* ({ params: { accountName, webhookId } }, once) {
+        const commitOnce = once(Partition.forEvents(accountName))
         const attempt = Effect.gen(function* () {
           const entry = yield* findWebhook(accountName, webhookId)
           const now = yield* DateTime.now
           const { secret, secrets } = yield* rotateSecrets(secretBox, entry.value, entry.value.secrets, now)
           const value = { ...entry.value, secrets, updatedOn: now }
           const changes = [replaceWebhook(entry, value), ...(yield* recordEvent("webhook.updated", value))]
-          const { previousResult } = yield* idempotentRotate.commit(partition, changes, idempotency, { secret })
-          return previousResult ?? { secret }
+          yield* commitOnce(changes, { secret })
+          return { secret }
         })
-        return yield* idempotentRotate.replayIfFailed(partition, idempotency, keepResult, retryOnConflict(attempt))
+        return yield* retryOnConflict(attempt)
       }),
 
-      test: Effect.fnUntraced(function* ({ params: { accountName, webhookId } }) {
-        const idempotency = yield* CurrentIdempotency
-        const partition = Partition.forEvents(accountName)
+      test: Effect.fnUntraced(function* ({ params: { accountName, webhookId } }, once) {
+        const commitOnce = once(Partition.forEvents(accountName))
         const attempt = Effect.gen(function* () {
           const webhook = yield* findEnabled(accountName, webhookId)
           const event = yield* makeWebhookEvent("webhook.test", webhook.value)
           const stored: StoredDelivery = { ...(yield* makeDelivery(webhook.value.id, event)), event }
           const changes = [webhookRecords.assertUnchanged(webhook), deliveryRecords.insert(stored)]
-          const { previousResult } = yield* idempotentSend.commit(partition, changes, idempotency, toDelivery(stored))
-          return previousResult ?? toDelivery(stored)
+          yield* commitOnce(changes, toDelivery(stored))
+          return toDelivery(stored)
         })
-        return yield* idempotentSend.replayIfFailed(partition, idempotency, keepResult, retryOnConflict(attempt))
+        return yield* retryOnConflict(attempt)
       }),
 
       deliveries: Effect.fnUntraced(function* ({ params: { accountName, webhookId }, query }) {
@@ -212,19 +200,17 @@ const make = Effect.gen(function* () {
         )
       }),
 
-      retry: Effect.fnUntraced(function* ({ params: { accountName, webhookId, deliveryId } }) {
-        const idempotency = yield* CurrentIdempotency
-        const partition = Partition.forEvents(accountName)
+      retry: Effect.fnUntraced(function* ({ params: { accountName, webhookId, deliveryId } }, once) {
+        const commitOnce = once(Partition.forEvents(accountName))
         const attempt = Effect.gen(function* () {
           yield* findEnabled(accountName, webhookId)
           const entry = yield* findDelivery(accountName, webhookId, deliveryId)
           const { nextAttemptOn: _, ...rest } = entry.value
           const value: StoredDelivery = { ...rest, status: "pending", isNew: true }
-          const changes = [deliveryRecords.replace(entry, value)]
-          const { previousResult } = yield* idempotentSend.commit(partition, changes, idempotency, toDelivery(value))
-          return previousResult ?? toDelivery(value)
+          yield* commitOnce([deliveryRecords.replace(entry, value)], toDelivery(value))
+          return toDelivery(value)
         })
-        return yield* idempotentSend.replayIfFailed(partition, idempotency, keepResult, retryOnConflict(attempt))
+        return yield* retryOnConflict(attempt)
       })
     })
   )

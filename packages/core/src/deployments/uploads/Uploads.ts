@@ -15,7 +15,7 @@ import { Limits } from "../../runtime/Limits.ts"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import { withSafeSpan } from "../../runtime/withSafeSpan.ts"
 import type { InvalidInput } from "../../schema/InvalidInput.ts"
-import { CurrentIdempotency, type Idempotency, makeIdempotentCommits } from "../../store/Idempotency.ts"
+import { type CommitOnce, makeResultCodec } from "../../store/Idempotency.ts"
 import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"
@@ -65,6 +65,9 @@ const makeStatusId = Effect.map(SecureRandom, ({ bytes }) => {
   return StatusId.make(random.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5"))
 })
 
+/** The URL is signed again for a retry. */
+const uploadCodec = makeResultCodec(UploadUrl)
+
 const make = Effect.gen(function* () {
   const store = yield* Store
   const secretBox = yield* SecretBox
@@ -74,7 +77,6 @@ const make = Effect.gen(function* () {
   const leases = yield* makeUploadLeases
   const getConfig = requireConfig(yield* DeploymentConfig)
   const withStore = Effect.provideService(Store, store)
-  const idempotentUpload = makeIdempotentCommits(store, secretBox, UploadUrl)
 
   const toStringToSign = (id: string, expires: string): string => `upload ${id} ${expires}`
 
@@ -143,12 +145,12 @@ const make = Effect.gen(function* () {
     )
 
   /** Stores the upload within the account's limit. Deletes expired uploads first if the limit is reached. */
-  const recordUpload = Effect.fnUntraced(function* (upload: UploadUrl, idempotency: Idempotency | undefined) {
+  const recordUpload = Effect.fnUntraced(function* (upload: UploadUrl, commitOnce: CommitOnce<UploadUrl>) {
     const open = openUploadsByAccount(upload.accountName)
     const max = limits.openUploadsPerAccount
     const changes = [uploadUrls.insert(upload), uploadUrls.assertAtMost(open, max - 1)]
     const isFull = (error: unknown) => error instanceof StoreConflict && error.subject === uploadUrls.indexTerm(open)
-    const attempt = idempotentUpload.commit(directory, changes, idempotency, upload)
+    const attempt = commitOnce(changes, upload)
     return yield* attempt.pipe(
       Effect.catchIf(isFull, (error) =>
         Effect.flatMap(deleteExpiredUploadUrls(open), (isFreed) => (isFreed ? attempt : Effect.fail(error)))
@@ -179,12 +181,11 @@ const make = Effect.gen(function* () {
     })
 
   return Uploads.of({
-    ...implementOperations(DeploymentsApi, store, {
-      createSource: Effect.fnUntraced(function* ({ payload: branch }) {
-        const idempotency = yield* CurrentIdempotency
+    ...implementOperations(DeploymentsApi, { store, secretBox })({
+      createSource: Effect.fnUntraced(function* ({ payload: branch }, once) {
         const { publicUrl } = yield* getConfig
-        const previousResult = yield* idempotentUpload.findPreviousResult(directory, idempotency)
-        if (previousResult !== undefined) return { uploadUrl: signUploadUrl(publicUrl, previousResult) }
+        const toResult = (upload: UploadUrl) => ({ uploadUrl: signUploadUrl(publicUrl, upload) })
+        const commitOnce = once(directory, toResult, uploadCodec)
         const expiresOn = DateTime.add(yield* DateTime.now, urlTtl)
         const { accountName, projectName, branchName } = branch
         const upload: UploadUrl = {
@@ -196,8 +197,8 @@ const make = Effect.gen(function* () {
           used: false,
           actor: yield* CurrentActor
         }
-        const commitResult = yield* recordUpload(upload, idempotency)
-        return { uploadUrl: signUploadUrl(publicUrl, commitResult.previousResult ?? upload) }
+        yield* recordUpload(upload, commitOnce)
+        return toResult(upload)
       })
     }),
 
