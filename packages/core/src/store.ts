@@ -42,16 +42,15 @@ export {
   type StoreRecord,
   type StoreWithContents
 } from "./store/Store.ts"
+export { StoreContents, type StoreContentsOperations } from "./store/StoreContents.ts"
 export {
   type CounterEntry,
   type Replay,
   type ReplayEntry,
   type ReplayNumbers,
-  StoreContents,
-  type StoreContentsOperations,
   StoreEntry,
   toReplayedResult
-} from "./store/StoreContents.ts"
+} from "./store/StoreEntry.ts"
 export {
   isOutcomeUnknown,
   RecordUnreadable,

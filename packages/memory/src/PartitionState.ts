@@ -20,13 +20,7 @@ import {
   toReplayedResult
 } from "@tollgate/core/store"
 import { ExpiringMap } from "./ExpiringMap.ts"
-import { Postings } from "./Postings.ts"
-
-/** A record and the sequence number at which it was created, which is its position in every list. */
-export interface Slot {
-  readonly created: number
-  record: StoreRecord
-}
+import { Postings, type Slot } from "./Postings.ts"
 
 const noVersions: ReadonlyMap<string, number> = new Map()
 

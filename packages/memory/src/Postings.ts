@@ -2,7 +2,13 @@
  * The records with an index term, sorted by creation sequence: a page is a slice, and a record is located by binary
  * search. Removing the oldest records, as event logs and outboxes do, does not move all others.
  */
-import type { Slot } from "./PartitionState.ts"
+import type { StoreRecord } from "@tollgate/core/store"
+
+/** A record and the sequence number at which it was created, which is its position in every list. */
+export interface Slot {
+  readonly created: number
+  record: StoreRecord
+}
 
 export class Postings {
   #slots: Array<Slot | undefined>

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest"
-import type { Slot } from "../src/PartitionState.ts"
-import { Postings } from "../src/Postings.ts"
+import { Postings, type Slot } from "../src/Postings.ts"
 
 const makeSlot = (created: number): Slot => ({
   created,

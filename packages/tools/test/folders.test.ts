@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { findFolderCycle } from "../src/checkFolders.ts"
+import { findFileCycle, findFolderCycle } from "../src/checkFolders.ts"
 
 let root: string
 beforeEach(() => {
@@ -30,4 +30,13 @@ it("names the folders and the files of a circle, also of type imports", () => {
   write("keys/Key.ts")
   expect(findFolderCycle(root)).toContain("keys → consumers (keys/ApiKeys.ts)")
   expect(findFolderCycle(root)).toContain("store → keys (store/Store.ts)")
+  expect(findFileCycle(root)).toBeUndefined()
+})
+
+it("names the files of a circle in one folder, also of type imports", () => {
+  write("store/Store.ts", "./StoreContents.ts")
+  write("store/StoreContents.ts", "./validateEntries.ts")
+  write("store/validateEntries.ts", "./StoreContents.ts")
+  expect(findFolderCycle(root)).toBeUndefined()
+  expect(findFileCycle(root)).toBe("store/StoreContents.ts → store/validateEntries.ts → store/StoreContents.ts")
 })

@@ -8,15 +8,12 @@ import { hasTracer, withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { instruments } from "../telemetry/instruments.ts"
 import { SpanNames } from "../telemetry/SpanNames.ts"
 import type { RecordValue, TelemetryShape } from "../telemetry/Telemetry.ts"
-import type { AuthorizeError, AuthorizeResult } from "./authorize.ts"
 
-/** Whether a request is allowed, and why not. */
-type DecisionExit = Exit.Exit<
-  { readonly allowed: true } | { readonly allowed: false; readonly reason: string },
-  unknown
->
-
-type Decision = Effect.Effect<AuthorizeResult, AuthorizeError>
+/** Whether a request is allowed, why not, and whose it is. */
+type Decision = ({ readonly allowed: true } | { readonly allowed: false; readonly reason: string }) & {
+  readonly consumer?: { readonly name: string }
+}
+type DecisionExit = Exit.Exit<Decision, unknown>
 
 /** What is recorded of decisions with one outcome and reason. */
 interface DecisionSeries {
@@ -43,13 +40,15 @@ const toAttributes = (exit: DecisionExit) => {
 }
 
 /** Adds a span to a decision, if the host traces. */
-export const traceDecision = (bucket: KeyBucket, decision: Decision): Decision =>
-  Effect.withFiber((fiber) => (hasTracer(fiber) ? withSpan(bucket, decision) : decision))
+export const traceDecision = <A extends Decision, E>(
+  bucket: KeyBucket,
+  decision: Effect.Effect<A, E>
+): Effect.Effect<A, E> => Effect.withFiber((fiber) => (hasTracer(fiber) ? withSpan(bucket, decision) : decision))
 
-const withSpan = (bucket: KeyBucket, decision: Decision): Decision =>
+const withSpan = <A extends Decision, E>(bucket: KeyBucket, decision: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.onExit(decision, (exit) =>
     Effect.withFiber((fiber) => {
-      const consumer = Exit.isSuccess(exit) && "consumer" in exit.value ? exit.value.consumer.name : undefined
+      const consumer = Exit.isSuccess(exit) ? exit.value.consumer?.name : undefined
       return Effect.annotateCurrentSpan({
         ...toAttributes(exit),
         ...(fiber.getRef(SpanNames)

@@ -3,7 +3,7 @@
  * order of creation, the sequence number, and counters and replays in any order.
  */
 import { createHash, hash } from "node:crypto"
-import type { StoreEntry } from "../store/StoreContents.ts"
+import type { StoreEntry } from "../store/StoreEntry.ts"
 
 const modulus = 2n ** 256n
 

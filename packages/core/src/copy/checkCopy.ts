@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto"
 import { Clock, Effect, Stream } from "effect"
 import type { Partition } from "../store/Partition.ts"
-import type { StoreEntry } from "../store/StoreContents.ts"
+import type { StoreEntry } from "../store/StoreEntry.ts"
 import { listPartitions, type OnProgress, type Side, visitBatches } from "./copySteps.ts"
 import { PartitionHash } from "./PartitionHash.ts"
 import { StoreCopyError } from "./StoreCopyError.ts"

@@ -3,7 +3,8 @@
  */
 import { Effect, Stream } from "effect"
 import type { Partition } from "../store/Partition.ts"
-import type { StoreContentsOperations, StoreEntry } from "../store/StoreContents.ts"
+import type { StoreContentsOperations } from "../store/StoreContents.ts"
+import type { StoreEntry } from "../store/StoreEntry.ts"
 import type { StoreUnavailable } from "../store/StoreError.ts"
 import { StoreCopyError } from "./StoreCopyError.ts"
 

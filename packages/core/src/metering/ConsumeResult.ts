@@ -2,8 +2,8 @@
  * What a request used: the subscription, its quotas, and the rate limits that it took from.
  */
 import { DateTime } from "effect"
-import type { RateLimitStatus } from "../rateLimits/RateLimitTake.ts"
-import { type HeaderPolicy, toHeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
+import { type RateLimitStatus, toHeaderPolicy } from "../rateLimits/RateLimitTake.ts"
+import type { HeaderPolicy } from "../rateLimits/rateLimitHeaders.ts"
 import type { Entry } from "../store/Collection.ts"
 import type { CountReceipt } from "./CountReceipt.ts"
 import type { Period } from "./Period.ts"

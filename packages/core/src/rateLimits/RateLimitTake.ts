@@ -6,7 +6,7 @@ import type { CommitResult, Take } from "../store/Store.ts"
 import type { StoreConflict } from "../store/StoreError.ts"
 import type { RateLimitPolicy } from "./RateLimit.ts"
 import { RateLimited } from "./RateLimitError.ts"
-import { toHeaderPolicy } from "./rateLimitHeaders.ts"
+import type { HeaderPolicy } from "./rateLimitHeaders.ts"
 
 /** A limit, and the change that takes from it. */
 export interface RateLimitTake {
@@ -65,6 +65,14 @@ export const toStatuses = (
     const remaining = Math.floor(burst - untilFull / interval)
     return { name, limit, per, burst, remaining, resetAfterMs: Math.ceil(untilFull / 1_000) }
   })
+
+export const toHeaderPolicy = ({
+  name,
+  limit,
+  per,
+  remaining,
+  resetAfterMs
+}: Omit<RateLimitStatus, "burst">): HeaderPolicy => ({ name, quota: limit, windowMs: per, remaining, resetAfterMs })
 
 /** The error for a commit that the store rejected because of one of these limits. */
 export const toRateLimited = (

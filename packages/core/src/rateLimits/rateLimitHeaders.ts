@@ -2,7 +2,6 @@
  * The headers `RateLimit-Policy` and `RateLimit` (IETF draft): the limits and quotas of a request, and what is left of
  * each.
  */
-import type { RateLimitStatus } from "./RateLimitTake.ts"
 
 /** A rate limit or a quota, as the headers describe it. */
 export interface HeaderPolicy {
@@ -21,14 +20,6 @@ const maxInteger = 999_999_999_999_999
 const formatInteger = (value: number): string => String(Math.min(maxInteger, Math.max(0, Math.floor(value))))
 
 const toSeconds = (millis: number): number => Math.ceil(millis / 1_000)
-
-export const toHeaderPolicy = ({
-  name,
-  limit,
-  per,
-  remaining,
-  resetAfterMs
-}: Omit<RateLimitStatus, "burst">): HeaderPolicy => ({ name, quota: limit, windowMs: per, remaining, resetAfterMs })
 
 /** Clients accept about 16 KB of headers in all. Policies that do not fit into this many characters are left out. */
 const maxHeaderLength = 3_000

@@ -3,7 +3,7 @@
  * not typed errors. The message names the argument.
  */
 import { maxTimeUntilFull } from "./gcra.ts"
-import type { Change, CounterChange, IdempotencyRecord, StoreQuery } from "./Store.ts"
+import type { Change, CounterChange, IdempotencyRecord, StoreQuery } from "./StoreOperations.ts"
 
 /** An argument of a store operation is invalid: a mistake in the calling code. It is a defect, not a typed error. */
 export class StoreMisuse extends TypeError {

@@ -6,7 +6,7 @@
  *
  * The time comes from the server of the store if it has one, otherwise from `MicrosecondClock`.
  */
-import type { Take } from "./Store.ts"
+import type { Take } from "./StoreOperations.ts"
 
 /** A year and a day, in microseconds: the longest time until a limit is full. Added to the present, it stays exact. */
 export const maxTimeUntilFull = 366 * 24 * 60 * 60 * 1_000_000

@@ -2,7 +2,7 @@
  * Limits the batches in which a store is read, in number and in size: a record's body may be megabytes.
  */
 import { Effect, Stream } from "effect"
-import type { StoreEntry } from "./StoreContents.ts"
+import type { StoreEntry } from "./StoreEntry.ts"
 
 export const maxBatchEntries = 500
 /** In characters of the names and texts of the entries. */

@@ -2,7 +2,7 @@
  * Validates the entries that are written to a store. An invalid entry is a bug in the calling code.
  */
 
-import type { ReplayNumbers, StoreEntry } from "./StoreContents.ts"
+import type { ReplayNumbers, StoreEntry } from "./StoreEntry.ts"
 import { hasDuplicates, isCount, isPositive, isWellFormed, StoreMisuse } from "./StoreMisuse.ts"
 
 const isValidReplayNumbers = (numbers: ReplayNumbers): boolean =>

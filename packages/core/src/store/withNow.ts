@@ -1,4 +1,4 @@
-import type { Commit, GetByUniqueKey } from "./Store.ts"
+import type { Commit, GetByUniqueKey } from "./StoreOperations.ts"
 
 /** Adds the function that answers at once to an operation of a store, if there is one. */
 export const withNow = <Operation extends Commit | GetByUniqueKey>(
