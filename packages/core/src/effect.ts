@@ -5,6 +5,7 @@
 export { type Authenticate, Authenticator } from "./access/Authenticator.ts"
 export { Principal, PrincipalShape } from "./access/Principal.ts"
 export { Accounts } from "./accounts/Accounts.ts"
+export { Limits, type LimitsShape } from "./accounts/limits/Limits.ts"
 export { Authenticated } from "./api/Authenticated.ts"
 export type { Operation, OperationError, OperationRequest, OperationResult, Operations } from "./api/Operations.ts"
 export type { AuthorizeOptions } from "./authorize/AuthorizeOptions.ts"
@@ -25,30 +26,30 @@ export { ApiKeys } from "./keys/ApiKeys.ts"
 export { KeyBuckets } from "./keys/KeyBuckets.ts"
 export { NotVerified, Verification, Verified } from "./keys/Verification.ts"
 export { VerifyCache } from "./keys/VerifyCache.ts"
+export { MeteringBuckets } from "./metering/buckets/MeteringBuckets.ts"
+export { UsageHistory } from "./metering/history/UsageHistory.ts"
 export {
   MeteringBucket,
   MeteringBucketCreate,
   MeteringBucketId,
   MeteringBucketName
-} from "./metering/MeteringBucket.ts"
-export { MeteringBuckets } from "./metering/MeteringBuckets.ts"
-export { Meter, Meters, Plan, PlanCreate, PlanId, PlanUpdate } from "./metering/Plan.ts"
-export { Plans } from "./metering/Plans.ts"
-export { Amounts, Consumption, Quota, Quotas } from "./metering/Quota.ts"
-export { QuotaThresholds, type QuotaThresholdsShape } from "./metering/QuotaThresholds.ts"
-export { Reservation, ReservationCreate, ReservationId, Settlement } from "./metering/Reservation.ts"
-export { Reservations } from "./metering/Reservations.ts"
+} from "./metering/model/MeteringBucket.ts"
+export { Meter, Meters, Plan, PlanCreate, PlanId, PlanUpdate } from "./metering/model/Plan.ts"
+export { Amounts, Consumption, Quota, Quotas } from "./metering/model/Quota.ts"
+export { Reservation, ReservationCreate, ReservationId, Settlement } from "./metering/model/Reservation.ts"
 export {
   Subscription,
   SubscriptionCreate,
   SubscriptionId,
   SubscriptionStatus,
   SubscriptionUpdate
-} from "./metering/Subscription.ts"
-export { Subscriptions } from "./metering/Subscriptions.ts"
-export { Usage } from "./metering/Usage.ts"
-export { UsageHistory } from "./metering/UsageHistory.ts"
-export { UsageSeries, UsageStep } from "./metering/UsageSeries.ts"
+} from "./metering/model/Subscription.ts"
+export { UsageSeries, UsageStep } from "./metering/model/UsageSeries.ts"
+export { Plans } from "./metering/plans/Plans.ts"
+export { Reservations } from "./metering/reservations/Reservations.ts"
+export { Subscriptions } from "./metering/subscriptions/Subscriptions.ts"
+export { QuotaThresholds, type QuotaThresholdsShape } from "./metering/usage/QuotaThresholds.ts"
+export { Usage } from "./metering/usage/Usage.ts"
 export { Api } from "./operations/Api.ts"
 export { CurrentActor } from "./outbox/CurrentActor.ts"
 export { Event, EventId } from "./outbox/Event.ts"
@@ -59,7 +60,6 @@ export { KeyBucket } from "./records/KeyBucket.ts"
 export { Manager, ManagerInvite, ManagersCreate } from "./records/Manager.ts"
 export { Scope } from "./records/Scope.ts"
 export { type EventHook, EventHooks } from "./relay/EventHooks.ts"
-export { Limits, type LimitsShape } from "./runtime/Limits.ts"
 export { AccountName, BranchName, KeyBucketName, ProjectName } from "./schema/Names.ts"
 export type { Page, PageRequest } from "./schema/Page.ts"
 export type { TagFilter, Tags } from "./schema/Tags.ts"

@@ -21,16 +21,20 @@ export type { EventsMethods } from "./events/EventsApi.ts"
 export type { KeyBucketsMethods } from "./keys/KeyBucketsApi.ts"
 export type { KeysMethods } from "./keys/KeysApi.ts"
 export type { VerificationJson } from "./keys/Verification.ts"
-export type { MeteringBucketJson } from "./metering/MeteringBucket.ts"
-export type { MeteringBucketsMethods } from "./metering/MeteringBucketsApi.ts"
-export type { PlanJson } from "./metering/Plan.ts"
-export type { PlanCreateInput, PlansMethods } from "./metering/PlansApi.ts"
-export type { QuotasJson } from "./metering/Quota.ts"
-export type { ReservationJson } from "./metering/Reservation.ts"
-export type { SubscriptionJson } from "./metering/Subscription.ts"
-export type { QuotaMethods, SubscriptionCreateInput, SubscriptionsMethods } from "./metering/SubscriptionsApi.ts"
-export type { UsageMethods } from "./metering/UsageApi.ts"
-export type { UsageSeriesJson } from "./metering/UsageSeries.ts"
+export type { MeteringBucketsMethods } from "./metering/buckets/MeteringBucketsApi.ts"
+export type { MeteringBucketJson } from "./metering/model/MeteringBucket.ts"
+export type { PlanJson } from "./metering/model/Plan.ts"
+export type { QuotasJson } from "./metering/model/Quota.ts"
+export type { ReservationJson } from "./metering/model/Reservation.ts"
+export type { SubscriptionJson } from "./metering/model/Subscription.ts"
+export type { UsageSeriesJson } from "./metering/model/UsageSeries.ts"
+export type { PlanCreateInput, PlansMethods } from "./metering/plans/PlansApi.ts"
+export type {
+  QuotaMethods,
+  SubscriptionCreateInput,
+  SubscriptionsMethods
+} from "./metering/subscriptions/SubscriptionsApi.ts"
+export type { UsageMethods } from "./metering/usage/UsageApi.ts"
 export type { EventJson } from "./outbox/Event.ts"
 export type {
   AccountHandle,

@@ -9,7 +9,7 @@ export { isHandled } from "./http/isHandled.ts"
 export { makeBusyResponse } from "./http/makeBusyResponse.ts"
 export { MethodNotAllowed, RouteNotFound } from "./http/routeErrors.ts"
 export { makeKey } from "./keys/newKeys.ts"
-export * as Period from "./metering/Period.ts"
+export * as Period from "./metering/model/Period.ts"
 export { makeOutboxStore } from "./outbox/outboxStore.ts"
 export { recordEvent } from "./outbox/recordEvent.ts"
 export {

@@ -8,7 +8,7 @@ import { MemoryStore } from "@tollgate/memory"
 import { isBackgroundCall, waitForEvents } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { persistEndedTrials } from "../src/metering/persistEndedTrials.ts"
+import { persistEndedTrials } from "../src/metering/subscriptions/persistEndedTrials.ts"
 import { stores } from "./stores.ts"
 import { setTime, setUp, startOn, startProcess } from "./usageServices.ts"
 

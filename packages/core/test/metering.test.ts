@@ -17,7 +17,7 @@ import { StoreState, stateHash } from "@tollgate/store-testkit"
 import { eventually, isBackgroundCall } from "@tollgate/testing"
 import { Arbitrary, DateTime, Effect, Layer, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { persistEndedTrials } from "../src/metering/persistEndedTrials.ts"
+import { persistEndedTrials } from "../src/metering/subscriptions/persistEndedTrials.ts"
 import { secret } from "./stores.ts"
 
 const acme = AccountName.make("acme")

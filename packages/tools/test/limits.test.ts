@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
-import { resolveLimits } from "../../core/src/runtime/Limits.ts"
+import { resolveLimits } from "../../core/src/accounts/limits/Limits.ts"
 import { defaultLimits } from "../../sites/src/limits.ts"
 
 const packages = join(import.meta.dirname, "../..")

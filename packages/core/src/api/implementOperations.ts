@@ -3,8 +3,8 @@
  */
 import { Effect, Schema } from "effect"
 import { type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { LimitReached } from "../accounts/limits/LimitReached.ts"
 import type { SecretBox } from "../crypto/SecretBox.ts"
-import { LimitReached } from "../runtime/LimitReached.ts"
 import { withSafeSpan } from "../runtime/withSafeSpan.ts"
 import { AllowedShare } from "../store/growth.ts"
 import {

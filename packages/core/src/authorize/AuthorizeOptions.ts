@@ -1,7 +1,7 @@
 /**
  * The options of `authorize`: what a request needs beside a valid key.
  */
-import type { Amounts } from "../metering/Quota.ts"
+import type { Amounts } from "../metering/model/Quota.ts"
 import type { RateLimitPolicy } from "../rateLimits/RateLimit.ts"
 
 /** Whose requests share a rate limit: those of the consumer, of the key, or all with the same value. */

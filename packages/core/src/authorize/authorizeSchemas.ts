@@ -2,7 +2,7 @@
  * The schemas of `AuthorizeOptions`. `authorize` decodes its options with them, and a protected route when it is created.
  */
 import { Schema } from "effect"
-import { Amounts } from "../metering/Quota.ts"
+import { Amounts } from "../metering/model/Quota.ts"
 import {
   type RateLimitPolicy,
   RequestCount,

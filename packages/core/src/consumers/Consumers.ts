@@ -3,6 +3,8 @@
  * expiry on those of the consumer's keys that have none. Each write is one atomic commit.
  */
 import { Context, DateTime, Effect, Layer, Option } from "effect"
+import { LimitReached } from "../accounts/limits/LimitReached.ts"
+import { Limits } from "../accounts/limits/Limits.ts"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import * as Id from "../crypto/Id.ts"
@@ -24,8 +26,6 @@ import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { byConsumer, keyRecords, withoutExpiryByConsumer } from "../records/keyRecords.ts"
 import { type ManagersCreate, managerTerm } from "../records/Manager.ts"
-import { LimitReached } from "../runtime/LimitReached.ts"
-import { Limits } from "../runtime/Limits.ts"
 import { omitUndefined } from "../runtime/omitUndefined.ts"
 import { invalidBody } from "../schema/InvalidInput.ts"
 import { type PageRequest, toPage } from "../schema/Page.ts"

@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { LimitReached } from "../accounts/limits/LimitReached.ts"
 import { Authenticated } from "../api/Authenticated.ts"
 import { bodyErrors, idempotencyErrors } from "../api/errors.ts"
 import { idempotencyKeyHeader, ifMatchHeader } from "../api/headers.ts"
@@ -29,7 +30,6 @@ import { ConsumerNameTaken, ConsumerNotFound } from "../records/ConsumerError.ts
 import { KeyBucket } from "../records/KeyBucket.ts"
 import { Email, maxEmailLength } from "../records/Manager.ts"
 import { Scopes } from "../records/Scope.ts"
-import { LimitReached } from "../runtime/LimitReached.ts"
 import { Page } from "../schema/Page.ts"
 import { Timestamp } from "../schema/Timestamp.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"

@@ -3,6 +3,7 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { LimitReached } from "../accounts/limits/LimitReached.ts"
 import { Authenticated } from "../api/Authenticated.ts"
 import { bodyErrors, idempotencyErrors } from "../api/errors.ts"
 import { idempotencyKeyHeader, ifMatchHeader } from "../api/headers.ts"
@@ -33,7 +34,6 @@ import {
 } from "../records/ApiKey.ts"
 import { ConsumerNotFound } from "../records/ConsumerError.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
-import { LimitReached } from "../runtime/LimitReached.ts"
 import { Page } from "../schema/Page.ts"
 import { VersionMismatch } from "../schema/VersionMismatch.ts"
 import { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "./KeyError.ts"

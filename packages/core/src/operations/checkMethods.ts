@@ -14,10 +14,14 @@ import type { ProjectsApi, ProjectsMethods } from "../deployments/ProjectsApi.ts
 import type { EventsApi, EventsMethods } from "../events/EventsApi.ts"
 import type { KeyBucketsApi, KeyBucketsMethods } from "../keys/KeyBucketsApi.ts"
 import type { KeysApi, KeysMethods } from "../keys/KeysApi.ts"
-import type { MeteringBucketsApi, MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
-import type { PlansApi, PlansMethods } from "../metering/PlansApi.ts"
-import type { QuotaMethods, SubscriptionsApi, SubscriptionsMethods } from "../metering/SubscriptionsApi.ts"
-import type { UsageApi, UsageMethods } from "../metering/UsageApi.ts"
+import type { MeteringBucketsApi, MeteringBucketsMethods } from "../metering/buckets/MeteringBucketsApi.ts"
+import type { PlansApi, PlansMethods } from "../metering/plans/PlansApi.ts"
+import type {
+  QuotaMethods,
+  SubscriptionsApi,
+  SubscriptionsMethods
+} from "../metering/subscriptions/SubscriptionsApi.ts"
+import type { UsageApi, UsageMethods } from "../metering/usage/UsageApi.ts"
 import type { Entry } from "../store/Collection.ts"
 import type { WebhooksApi, WebhooksMethods } from "../webhooks/WebhooksApi.ts"
 

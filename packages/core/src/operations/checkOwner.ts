@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { Forbidden } from "../access/AccessError.ts"
 import type { OperationDescription } from "../api/describeOperations.ts"
 import { DeploymentNotFound, type DeploymentsNotConfigured } from "../deployments/model/DeploymentError.ts"
-import { MeteringBucketNotFound } from "../metering/MeteringBucketError.ts"
+import { MeteringBucketNotFound } from "../metering/model/MeteringBucketError.ts"
 import type { StoreError } from "../store/StoreError.ts"
 
 /** The account, and in a project's handle the project, that a caller is limited to. Empty: all accounts. */

@@ -1,6 +1,6 @@
 import type { WriteCallOptions } from "../api/Methods.ts"
-import { MeteringBucketNameTaken } from "../metering/MeteringBucketError.ts"
-import type { MeteringBucketsMethods } from "../metering/MeteringBucketsApi.ts"
+import type { MeteringBucketsMethods } from "../metering/buckets/MeteringBucketsApi.ts"
+import { MeteringBucketNameTaken } from "../metering/model/MeteringBucketError.ts"
 import { parsePathSegment } from "./pathSegment.ts"
 
 /**

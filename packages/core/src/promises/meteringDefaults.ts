@@ -2,9 +2,9 @@
  * Defaults of plans and subscriptions for callers in process and in a client. Over HTTP all fields stay required.
  */
 import type { IdempotentCallOptions } from "../api/Methods.ts"
-import { UnknownPlan } from "../metering/PlanError.ts"
-import type { PlanCreateInput, PlansMethods } from "../metering/PlansApi.ts"
-import type { SubscriptionCreateInput } from "../metering/SubscriptionsApi.ts"
+import { UnknownPlan } from "../metering/model/PlanError.ts"
+import type { PlanCreateInput, PlansMethods } from "../metering/plans/PlansApi.ts"
+import type { SubscriptionCreateInput } from "../metering/subscriptions/SubscriptionsApi.ts"
 import { InvalidInput } from "../schema/InvalidInput.ts"
 
 /** Uses the label as `planExternalId`, and the other way round. */

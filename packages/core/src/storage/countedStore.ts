@@ -8,12 +8,12 @@
  * once a minute.
  */
 import { Clock, Context, Effect, Exit, Latch, Layer, Option, Stream } from "effect"
+import { LimitReached } from "../accounts/limits/LimitReached.ts"
+import { Limits } from "../accounts/limits/Limits.ts"
 import { RecordBytes } from "../accounts/RecordBytes.ts"
 import { InsufficientStorage } from "../errors/requestErrors.ts"
-import { meteringBucketRecords } from "../metering/meteringBucketRecords.ts"
+import { meteringBucketRecords } from "../metering/model/meteringBucketRecords.ts"
 import { BoundedMap } from "../runtime/BoundedMap.ts"
-import { LimitReached } from "../runtime/LimitReached.ts"
-import { Limits } from "../runtime/Limits.ts"
 import { onExitSync } from "../runtime/onExitSync.ts"
 import { AllowedShare, measureGrowth } from "../store/growth.ts"
 import * as Partition from "../store/Partition.ts"

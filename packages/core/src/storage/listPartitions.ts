@@ -2,7 +2,7 @@ import { Stream } from "effect"
 import { projectPartition } from "../deployments/model/deploymentRecords.ts"
 import { projects } from "../deployments/model/nameRecords.ts"
 import { keyBucketRecords } from "../keys/keyBucketRecords.ts"
-import { directoryRecords } from "../metering/meteringDirectoryRecords.ts"
+import { directoryRecords } from "../metering/model/meteringDirectoryRecords.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import * as Partition from "../store/Partition.ts"
 

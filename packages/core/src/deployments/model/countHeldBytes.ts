@@ -5,7 +5,7 @@
  */
 import { Effect, Option, Stream } from "effect"
 import { addBytes, deploymentBytes } from "../../accounts/accountBytes.ts"
-import { LimitReached } from "../../runtime/LimitReached.ts"
+import { LimitReached } from "../../accounts/limits/LimitReached.ts"
 import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"
 import { Store } from "../../store/Store.ts"

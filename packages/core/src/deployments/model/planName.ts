@@ -4,7 +4,7 @@
  */
 import { DateTime, Effect, Option } from "effect"
 import { addBytes, deploymentBytes } from "../../accounts/accountBytes.ts"
-import type { LimitsShape } from "../../runtime/Limits.ts"
+import type { LimitsShape } from "../../accounts/limits/Limits.ts"
 import type { Entry } from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"

@@ -3,8 +3,8 @@
  * polls the store for queued runs and for runs whose process died. Any number of processes may share a store.
  */
 import { Context, DateTime, Effect, Exit, FiberSet, Layer, Stream } from "effect"
+import { Limits } from "../../accounts/limits/Limits.ts"
 import * as Base62 from "../../crypto/Base62.ts"
-import { Limits } from "../../runtime/Limits.ts"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import type { Entry } from "../../store/Collection.ts"
 import * as Partition from "../../store/Partition.ts"

@@ -3,7 +3,7 @@
  * the run stops when it loses the lease.
  */
 import { Cause, type DateTime, Effect, Exit, Fiber, Option, Stream } from "effect"
-import { Limits } from "../../runtime/Limits.ts"
+import { Limits } from "../../accounts/limits/Limits.ts"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import { withSafeSpan } from "../../runtime/withSafeSpan.ts"
 import type * as Partition from "../../store/Partition.ts"

@@ -4,10 +4,10 @@
  */
 import { DateTime, Effect, Exit, Option } from "effect"
 import { Accounts } from "../../accounts/Accounts.ts"
+import { LimitReached } from "../../accounts/limits/LimitReached.ts"
+import { Limits } from "../../accounts/limits/Limits.ts"
 import * as Base62 from "../../crypto/Base62.ts"
 import { SecretBox } from "../../crypto/SecretBox.ts"
-import { LimitReached } from "../../runtime/LimitReached.ts"
-import { Limits } from "../../runtime/Limits.ts"
 import { runBestEffort } from "../../runtime/runBestEffort.ts"
 import * as Partition from "../../store/Partition.ts"
 import { retryOnConflict } from "../../store/retryOnConflict.ts"

@@ -1,8 +1,8 @@
-import type { MeteringBucketJson } from "../../../metering/MeteringBucket.ts"
-import type { PlanJson } from "../../../metering/Plan.ts"
-import type { QuotasJson } from "../../../metering/Quota.ts"
-import type { SubscriptionJson } from "../../../metering/Subscription.ts"
-import type { UsageSeriesJson } from "../../../metering/UsageSeries.ts"
+import type { MeteringBucketJson } from "../../../metering/model/MeteringBucket.ts"
+import type { PlanJson } from "../../../metering/model/Plan.ts"
+import type { QuotasJson } from "../../../metering/model/Quota.ts"
+import type { SubscriptionJson } from "../../../metering/model/Subscription.ts"
+import type { UsageSeriesJson } from "../../../metering/model/UsageSeries.ts"
 import { exampleId, generatedDates, pageOf, period, updated } from "./common.ts"
 import type { AllExamples } from "./Examples.ts"
 
