@@ -304,7 +304,7 @@ describe.each(callers)("a handle %s", (_, getAccount) => {
       .meteringBucket(bucket.id)
       .subscriptions.create({ customerKey: "alice", planIds: [plan.id] })
     const foreign = other.meteringBucket(bucket.id)
-    for (const call of [
+    const errors = [
       foreign.plans.list(),
       foreign.plans.update(plan.id, { label: "x" }),
       foreign.subscriptions.remove(subscription.id),
@@ -313,9 +313,8 @@ describe.each(callers)("a handle %s", (_, getAccount) => {
       foreign.usage.consume(subscription.id, { requests: 1 }, { idempotencyKey: "k" }),
       other.meteringBuckets.get(bucket.id),
       other.meteringBuckets.remove(bucket.id)
-    ]) {
-      expect(await rejection(call)).toBeInstanceOf(MeteringBucketNotFound)
-    }
+    ].map(rejection)
+    for (const error of await Promise.all(errors)) expect(error).toBeInstanceOf(MeteringBucketNotFound)
     expect(await acme.meteringBuckets.get(bucket.id)).toMatchObject({ id: bucket.id })
     expect((await acme.meteringBucket(bucket.id).usage.quotas(subscription.id)).meters["requests"]?.used).toBe(0)
     expect((await other.meteringBuckets.list()).total).toBe(0)

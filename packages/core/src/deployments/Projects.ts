@@ -18,9 +18,7 @@ const make = Effect.gen(function* () {
           where: [byAccount(accountName)],
           ...query
         })
-        const data = entries.flatMap(({ value: { projectName, createdOn } }) =>
-          createdOn === undefined ? [] : [{ name: projectName, createdOn }]
-        )
+        const data = entries.map(({ value: { projectName, createdOn } }) => ({ name: projectName, createdOn }))
         return toPage(query, page, data)
       })
     })

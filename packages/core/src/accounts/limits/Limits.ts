@@ -48,7 +48,7 @@ const defaultLimits: LimitsShape = {
 }
 
 /** The maximum numbers of records. A commit that would exceed one is rejected. */
-export const Limits = Context.Reference<LimitsShape>("@tollgate/core/runtime/Limits", {
+export const Limits = Context.Reference<LimitsShape>("@tollgate/core/accounts/limits/Limits", {
   defaultValue: () => defaultLimits
 })
 
