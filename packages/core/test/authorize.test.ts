@@ -344,6 +344,27 @@ describe.each(storesOnCallersClock)("authorize, on %s", (_, store) => {
       })
     )
 
+    it.effect("counts the amounts of each call, and refuses those that become invalid", () =>
+      Effect.gen(function* () {
+        const { authorize, meteringBucketId } = yield* setUp()
+        const metering: Record<string, unknown> = { meteringBucketId, meters: { requests: 1 } }
+        const used = Effect.map(
+          Effect.suspend(() => authorize({ metering } as never)),
+          (result) => (result.allowed ? result.quotas?.meters["requests"]?.used : undefined)
+        )
+        assert.strictEqual(yield* used, 1)
+        metering["meters"] = { requests: 2 }
+        assert.strictEqual(yield* used, 3)
+        metering["meters"] = { requests: 0 }
+        assert.include((yield* Effect.flip(used)).message, "metering.meters")
+        metering["meters"] = { requests: 1 }
+        metering["metres"] = {}
+        assert.include((yield* Effect.flip(used)).message, "metering.metres")
+        delete metering["metres"]
+        assert.strictEqual(yield* used, 4)
+      })
+    )
+
     it.effect("tells what is left of a limit, and when to retry", () =>
       Effect.gen(function* () {
         const { authorize, meteringBucketId } = yield* setUp()

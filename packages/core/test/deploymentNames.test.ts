@@ -51,11 +51,11 @@ const start = (store: StoreOperations, secrets: string | ReadonlyArray<string> =
 const writeDeployment = (store: StoreOperations, name: string) => {
   const { accountName, projectName, branchName } = branch
   const partition = Partition.forProject(accountName, projectName)
-  const put = (collection: string, format: number, body: object, uniqueKeys: ReadonlyArray<string> = []) =>
+  const put = (collection: string, body: object, uniqueKeys: ReadonlyArray<string> = []) =>
     Change.Put({
       key: `${collection}/${name}`,
       expect: 0,
-      body: `${format} ${JSON.stringify({ ...branch, name, ...body })}`,
+      body: `3 ${JSON.stringify({ ...branch, name, ...body })}`,
       indexTerms: [collection],
       uniqueKeys
     })
@@ -64,10 +64,8 @@ const writeDeployment = (store: StoreOperations, name: string) => {
   const deployment = { createdOn, updatedOn: createdOn, message: "", latest }
   const reservation = { state: "deployed", uploads: 0, bytes: 0 }
   return Effect.andThen(
-    store.commit(Partition.deploymentDirectory, [
-      put("name", 2, reservation, [`name/branch:${partition}/${branchName}`])
-    ]),
-    store.commit(partition, [put("deployment", 1, deployment)])
+    store.commit(Partition.deploymentDirectory, [put("name", reservation, [`name/branch:${partition}/${branchName}`])]),
+    store.commit(partition, [put("deployment", deployment)])
   )
 }
 

@@ -4,6 +4,7 @@
 import { createTollgate, InvalidInput } from "@tollgate/core"
 import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { isBackgroundCall } from "@tollgate/testing"
 import { expect, it } from "vitest"
 import { secret } from "./stores.ts"
 
@@ -15,7 +16,7 @@ it("reads at most 40,000 counters, in batches of 1,000, and refuses more days of
   const store: StoreOperations = {
     ...inner,
     counters: (partition, names) => {
-      batches.push(names.length)
+      if (!isBackgroundCall("counters", partition, names)) batches.push(names.length)
       return inner.counters(partition, names)
     }
   }

@@ -136,26 +136,3 @@ it.live("treats a limit as empty, not as blocked, after the server's clock was s
     }
   })
 )
-
-it.live("decodes results that an earlier version stored without names", () =>
-  Effect.gen(function* () {
-    const { url } = yield* startRedis()
-    const [store, admin] = [yield* open(url), yield* openAdmin(url)]
-    const stored = `5 6\n11 12\n${JSON.stringify(["commit", "f", "r"])}`
-    yield* Effect.promise(() => admin.set(`tollgate:{${partition}}:once:id`, stored, "PX", 60_000))
-    const idempotency = { id: "id", fingerprint: "f", result: "r", ttl: 60_000 }
-    const changes = [take("l"), put("a"), add("n"), Change.Raise({ counter: "m", to: 1, ttl: 1 }), put("b"), add("o")]
-    assert.deepStrictEqual(yield* store.commit(partition, changes, idempotency), {
-      versions: new Map([
-        ["a", 5],
-        ["b", 6]
-      ]),
-      totals: new Map([
-        ["n", 11],
-        ["o", 12]
-      ]),
-      replayed: { fingerprint: "f", result: "r" }
-    })
-    assert.strictEqual(yield* countTaken(store), 0)
-  })
-)

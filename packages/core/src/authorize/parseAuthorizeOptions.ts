@@ -2,10 +2,16 @@
  * Validates the options of `authorize`. An unknown name is refused: with a mistyped `metering`, nothing would be counted.
  */
 import { Effect, Exit } from "effect"
+import { type Amounts, parseAmounts } from "../metering/model/Quota.ts"
 import { isPlainObject } from "../runtime/isPlainObject.ts"
 import { makeDecoder } from "../schema/decodeInput.ts"
 import { type InvalidInput, invalidParameter } from "../schema/InvalidInput.ts"
-import { type AuthorizeOptions, ParsedAuthorizeOptions } from "./AuthorizeOptions.ts"
+import {
+  type AuthorizeOptions,
+  type MeteringOptions,
+  ParsedAuthorizeOptions,
+  type ParsedLimits
+} from "./AuthorizeOptions.ts"
 import { AuthorizeInput, toParsedOptions } from "./authorizeSchemas.ts"
 
 const noOptions = new ParsedAuthorizeOptions()
@@ -44,24 +50,40 @@ const isSame = (known: unknown, given: unknown): boolean => {
 /** How many different options are remembered. */
 const maxRecent = 4
 
+/** Stands for any valid amounts. */
+const anyAmounts: Amounts = { any: 1 }
+
 /**
  * Remembers the latest options: an application calls with the same few, often written anew for each call, and a schema takes
- * longer than the decision itself. They are compared by their contents, which the caller may change between calls.
+ * longer than the decision itself. They are compared by their contents, which the caller may change between calls. Amounts
+ * are often others in each call, so they are validated apart.
  */
 export const makeParseAuthorizeOptions = () => {
   const recent: Array<{ readonly options: unknown; readonly parsed: ParsedAuthorizeOptions }> = []
+
+  const parse = (options: AuthorizeOptions): Exit.Exit<ParsedAuthorizeOptions, InvalidInput> => {
+    const known = recent.find((item) => isSame(item.options, options))
+    if (known !== undefined) return Exit.succeed(known.parsed)
+    return Exit.map(decode(options), (parsed) => {
+      recent.unshift({ options: copy(options), parsed })
+      if (recent.length > maxRecent) recent.pop()
+      return parsed
+    })
+  }
 
   return (
     options: AuthorizeOptions | ParsedAuthorizeOptions | undefined
   ): Effect.Effect<ParsedAuthorizeOptions, InvalidInput> => {
     if (options === undefined) return Effect.succeed(noOptions)
     if (options instanceof ParsedAuthorizeOptions) return Effect.succeed(options)
-    const known = recent.find((item) => isSame(item.options, options))
-    if (known !== undefined) return Effect.succeed(known.parsed)
-    return Exit.map(decode(options), (parsed) => {
-      recent.unshift({ options: copy(options), parsed })
-      if (recent.length > maxRecent) recent.pop()
-      return parsed
+    const metering = isPlainObject(options) && isPlainObject(options.metering) ? options.metering : undefined
+    const meters = metering && parseAmounts(metering.meters)
+    if (meters === undefined) return parse(options)
+    const parsed = parse({ ...options, metering: { ...metering, meters: anyAmounts } as MeteringOptions })
+    return Exit.map(parsed, ({ scopes, limits, charge }) => {
+      // Only a route has limits that are functions.
+      const { metering, ...rest } = limits as ParsedLimits
+      return new ParsedAuthorizeOptions(scopes, { ...rest, metering: metering && { ...metering, meters } }, charge)
     })
   }
 }

@@ -3,7 +3,8 @@
  * one that has waited longest: while others wait, none gets a second one. Effect's `PartitionedSemaphore` takes turns as
  * well, but with it a key whose work is slow soon holds all permits.
  */
-import { Effect, identity, Latch } from "effect"
+import { Effect, Latch } from "effect"
+import { identity } from "effect/Function"
 import { FairQueue } from "./FairQueue.ts"
 
 export class FairSemaphore {

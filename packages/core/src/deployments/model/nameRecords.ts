@@ -48,7 +48,7 @@ const branchKey = ({ branchName, ...project }: Branch): string => `branch:${proj
 
 export const nameReservations = Collection.make({
   name: "name",
-  format: 2,
+  format: 1,
   schema: NameReservation,
   key: ({ name }) => name,
   indexTerms: ({ state, accountName }) => (state === "released" ? [] : [byAccount(accountName)]),

@@ -43,7 +43,7 @@ export const leasesByAccount = (accountName: string): string => `account:${accou
 
 export const uploadLeases = Collection.make({
   name: "upload-lease",
-  format: 2,
+  format: 1,
   schema: UploadLease,
   key: ({ id }) => id,
   indexTerms: ({ accountName }) => [leasesByAccount(accountName)]
