@@ -50,24 +50,49 @@ const isSame = (known: unknown, given: unknown): boolean => {
 /** How many different options are remembered. */
 const maxRecent = 4
 
+/** The latest valid options, compared by their contents, which the caller may change between calls. */
+class RecentOptions {
+  readonly #recent: Array<{ readonly options: unknown; readonly parsed: ParsedAuthorizeOptions }> = []
+
+  find(options: AuthorizeOptions): ParsedAuthorizeOptions | undefined {
+    return this.#recent.find((item) => isSame(item.options, options))?.parsed
+  }
+
+  add(options: AuthorizeOptions, parsed: ParsedAuthorizeOptions): ParsedAuthorizeOptions {
+    this.#recent.unshift({ options: copy(options), parsed })
+    if (this.#recent.length > maxRecent) this.#recent.pop()
+    return parsed
+  }
+}
+
 /** Stands for any valid amounts. */
 const anyAmounts: Amounts = { any: 1 }
 
 /**
  * Remembers the latest options: an application calls with the same few, often written anew for each call, and a schema takes
- * longer than the decision itself. They are compared by their contents, which the caller may change between calls. Amounts
- * are often others in each call, so they are validated apart.
+ * longer than the decision itself. If only the amounts are new, they are validated without a schema.
  */
 export const makeParseAuthorizeOptions = () => {
-  const recent: Array<{ readonly options: unknown; readonly parsed: ParsedAuthorizeOptions }> = []
+  const recent = new RecentOptions()
+  /** Options with `anyAmounts`. */
+  const recentShapes = new RecentOptions()
+
+  const parseShape = (shape: AuthorizeOptions): Exit.Exit<ParsedAuthorizeOptions, InvalidInput> => {
+    const known = recentShapes.find(shape)
+    return known === undefined
+      ? Exit.map(decode(shape), (parsed) => recentShapes.add(shape, parsed))
+      : Exit.succeed(known)
+  }
 
   const parse = (options: AuthorizeOptions): Exit.Exit<ParsedAuthorizeOptions, InvalidInput> => {
-    const known = recent.find((item) => isSame(item.options, options))
-    if (known !== undefined) return Exit.succeed(known.parsed)
-    return Exit.map(decode(options), (parsed) => {
-      recent.unshift({ options: copy(options), parsed })
-      if (recent.length > maxRecent) recent.pop()
-      return parsed
+    const metering = isPlainObject(options) && isPlainObject(options.metering) ? options.metering : undefined
+    const meters = metering && parseAmounts(metering.meters)
+    if (meters === undefined) return decode(options)
+    const shape = { ...options, metering: { ...metering, meters: anyAmounts } as MeteringOptions }
+    return Exit.map(parseShape(shape), ({ scopes, limits, charge }) => {
+      // Only a route has limits that are functions.
+      const { metering, ...rest } = limits as ParsedLimits
+      return new ParsedAuthorizeOptions(scopes, { ...rest, metering: metering && { ...metering, meters } }, charge)
     })
   }
 
@@ -76,14 +101,9 @@ export const makeParseAuthorizeOptions = () => {
   ): Effect.Effect<ParsedAuthorizeOptions, InvalidInput> => {
     if (options === undefined) return Effect.succeed(noOptions)
     if (options instanceof ParsedAuthorizeOptions) return Effect.succeed(options)
-    const metering = isPlainObject(options) && isPlainObject(options.metering) ? options.metering : undefined
-    const meters = metering && parseAmounts(metering.meters)
-    if (meters === undefined) return parse(options)
-    const parsed = parse({ ...options, metering: { ...metering, meters: anyAmounts } as MeteringOptions })
-    return Exit.map(parsed, ({ scopes, limits, charge }) => {
-      // Only a route has limits that are functions.
-      const { metering, ...rest } = limits as ParsedLimits
-      return new ParsedAuthorizeOptions(scopes, { ...rest, metering: metering && { ...metering, meters } }, charge)
-    })
+    const known = recent.find(options)
+    return known === undefined
+      ? Exit.map(parse(options), (parsed) => recent.add(options, parsed))
+      : Effect.succeed(known)
   }
 }
