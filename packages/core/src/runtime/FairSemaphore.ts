@@ -4,7 +4,6 @@
  * well, but with it a key whose work is slow soon holds all permits.
  */
 import { Effect, Latch } from "effect"
-import { identity } from "effect/Function"
 import { FairQueue } from "./FairQueue.ts"
 
 export class FairSemaphore {
@@ -21,7 +20,7 @@ export class FairSemaphore {
   withPermit<A, E, R, E2 = never>(
     key: string,
     effect: Effect.Effect<A, E, R>,
-    awaitTurn: (turn: Effect.Effect<void>) => Effect.Effect<void, E2> = identity
+    awaitTurn: (turn: Effect.Effect<void>) => Effect.Effect<void, E2> = (turn) => turn
   ): Effect.Effect<A, E | E2, R> {
     return Effect.uninterruptibleMask((restore) => {
       const turn = Latch.makeUnsafe()
