@@ -21,9 +21,13 @@ import { Store, type StoreOperations } from "../store/Store.ts"
 import { getBody } from "./describeOperations.ts"
 import type { Operation, Operations } from "./Operations.ts"
 
-type Implementation<E> =
+/** Without a `SecretBox`, there is no `once`. */
+type Implementation<E, S extends Services> =
   Operation<E> extends (request: infer Request) => Effect.Effect<infer A, infer Failure>
-    ? (request: Request, once: Once<A>) => Effect.Effect<A, Failure | Replayed, Store>
+    ? (
+        request: Request,
+        once: S extends Required<Services> ? Once<A> : never
+      ) => Effect.Effect<A, Failure | Replayed, Store>
     : never
 
 interface UntypedRequest {
@@ -86,14 +90,14 @@ interface Services {
 type UntypedImplementation = (request: UntypedRequest, once?: Once<unknown>) => Effect.Effect<unknown, unknown, Store>
 
 /** Completes the implementation of some or all operations of a group. */
-export const implementOperations = <Group extends HttpApiGroup.Constraint>(
+export const implementOperations = <Group extends HttpApiGroup.Constraint, S extends Services>(
   group: Group,
-  { store, secretBox }: Services
+  { store, secretBox }: S
 ) => {
   const runRequest = secretBox && makeRunRequest(store, secretBox)
   return <Ids extends keyof Group["endpoints"]>(
     implementations: {
-      readonly [Id in Ids]: Implementation<Group["endpoints"][Id]>
+      readonly [Id in Ids]: Implementation<Group["endpoints"][Id], S>
     }
   ): Pick<Operations<Group>, Ids & keyof Operations<Group>> =>
     Object.fromEntries(

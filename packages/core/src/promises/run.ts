@@ -29,9 +29,13 @@ export const runPossiblySync = <A, E, B>(
 ): Promise<B> =>
   new Promise((resolve, reject) => {
     const finish = (exit: Exit.Exit<A, E>): void => {
-      onExit?.(exit)
-      if (Exit.isSuccess(exit)) resolve(toResult(exit.value))
-      else reject(Cause.squash(exit.cause))
+      try {
+        onExit?.(exit)
+        if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
+        resolve(toResult(exit.value))
+      } catch (error) {
+        reject(error)
+      }
     }
     let effect: Effect.Effect<A, E>
     try {

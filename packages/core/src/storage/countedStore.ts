@@ -16,6 +16,7 @@ import { meteringBucketRecords } from "../metering/model/meteringBucketRecords.t
 import { BoundedMap } from "../runtime/BoundedMap.ts"
 import { onExitSync } from "../runtime/onExitSync.ts"
 import { AllowedShare, measureGrowth } from "../store/growth.ts"
+import { alwaysConflicts } from "../store/Idempotency.ts"
 import * as Partition from "../store/Partition.ts"
 import { Change, type Commit, type IdempotencyRecord, Store, type StoreOperations } from "../store/Store.ts"
 import { isOutcomeUnknown } from "../store/StoreError.ts"
@@ -67,9 +68,6 @@ const toChanges = (bytes: Bytes): ReadonlyArray<Change> =>
 
 /** A commit that adds more bytes is refused while the disk is low. */
 const largeCommitBytes = 16 * 1024
-
-/** A precondition that never holds, so that a commit with it succeeds only as a replay. */
-const neverApplies = Change.Check({ key: "no-such-record", expect: 1 })
 
 /** Typed as no error of a commit: only operations that declare it get it, and nothing in between may handle it. */
 const limitReached = (max: number): Effect.Effect<never> =>
@@ -241,7 +239,7 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
       const refuse = limitReached(max)
       if (idempotency === undefined) return yield* refuse
       // A request that was applied before gets its response, also if the account is full by now.
-      const replay = store.commit(partition, [neverApplies], idempotency)
+      const replay = store.commit(partition, [alwaysConflicts], idempotency)
       return yield* Effect.catchTag(replay, "StoreConflict", () => refuse)
     }
     return yield* commitFor(accountName, bytes, partition, changes, idempotency)

@@ -110,7 +110,7 @@ const isUnavailableOrUnreadable = (error: unknown): boolean =>
  * A precondition that never holds: it expects a version of a record that never exists. A commit with it succeeds only
  * as a replay, so it looks up a replay without writing.
  */
-const alwaysConflicts: Change = { _tag: "Check", key: "no-such-record", expect: 1 }
+export const alwaysConflicts: Change = { _tag: "Check", key: "no-such-record", expect: 1 }
 
 /** A replay usually has the same result. */
 const keepResult = (result: unknown): unknown => result
