@@ -2,7 +2,7 @@
  * An in-memory store that implements the whole store contract. Its content is lost when the process exits, so it suits
  * tests, demos and single processes that need no persistence.
  */
-import { Options } from "@tollgate/core/internal"
+
 import {
   type Change,
   type ClockSource,
@@ -21,7 +21,8 @@ import {
   streamBatches,
   takeBatch,
   withNow
-} from "@tollgate/core/store"
+} from "@tollgate/store"
+import { Options } from "@tollgate/store/internal"
 import { type Clock, Effect, Exit, Stream } from "effect"
 import { PartitionState } from "./PartitionState.ts"
 
@@ -107,6 +108,7 @@ const make = ({ clock: source }: MemoryStoreOptions = {}): StoreWithContents => 
           ? Effect.forEach(queries, (query) => listInPieces(read(partition), query))
           : Effect.succeed(queries.map((query) => read(partition).list(query)))
       ),
+    search: (partition, queries) => Effect.sync(() => queries.map((query) => read(partition).search(query))),
     counters: (partition, names) =>
       Effect.clockWith((clock) => {
         const now = microseconds.readMillis(clock)

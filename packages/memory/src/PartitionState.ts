@@ -11,6 +11,8 @@ import {
   postingsInPiece,
   type RecordWithParent,
   type Replay,
+  type SearchMatch,
+  type SearchQuery,
   StoreConflict,
   StoreEntry,
   type StorePage,
@@ -18,17 +20,19 @@ import {
   type StoreRecord,
   takePage,
   toReplayedResult
-} from "@tollgate/core/store"
+} from "@tollgate/store"
 import { ExpiringMap } from "./ExpiringMap.ts"
 import { Postings, type Slot } from "./Postings.ts"
+import { SearchIndex } from "./SearchIndex.ts"
 
 const noVersions: ReadonlyMap<string, number> = new Map()
 
-const freezeRecord = (record: StoreRecord): StoreRecord =>
+const freezeRecord = ({ searchTerms, ...record }: StoreRecord): StoreRecord =>
   Object.freeze({
     ...record,
     indexTerms: Object.freeze([...record.indexTerms]),
-    uniqueKeys: Object.freeze([...record.uniqueKeys])
+    uniqueKeys: Object.freeze([...record.uniqueKeys]),
+    ...(searchTerms === undefined ? {} : { searchTerms: Object.freeze([...searchTerms]) })
   })
 
 const intersect = (slots: ReadonlyArray<Slot>, others: ReadonlyArray<Postings>): Array<Slot> =>
@@ -45,6 +49,7 @@ export class PartitionState {
   readonly #records = new Map<string, Slot>()
   readonly #uniqueKeys = new Map<string, Slot>()
   readonly #terms = new Map<string, Postings>()
+  readonly #search = new SearchIndex()
   readonly #counters = new ExpiringMap<number>()
   readonly #replays = new ExpiringMap<Replay>()
   /** The time of the current commit. */
@@ -122,6 +127,10 @@ export class PartitionState {
       .sort((left, right) => left.length - right.length)
   }
 
+  search(query: SearchQuery): ReadonlyArray<SearchMatch> {
+    return this.#search.find(query)
+  }
+
   counter(name: string, now: number): number {
     return this.#counters.get(name, now) ?? 0
   }
@@ -155,7 +164,8 @@ export class PartitionState {
   }
 
   clear(): void {
-    for (const map of [this.#records, this.#uniqueKeys, this.#terms, this.#counters, this.#replays]) map.clear()
+    for (const map of [this.#records, this.#uniqueKeys, this.#terms, this.#search, this.#counters, this.#replays])
+      map.clear()
   }
 
   /** The map of records is in the order of creation: an update keeps the place of its key. */
@@ -204,24 +214,25 @@ export class PartitionState {
     return versions
   }
 
-  #put({ key, body, indexTerms: terms, uniqueKeys, parent }: Change & { readonly _tag: "Put" }): number {
+  #put({ _tag, expect: _, ...fields }: Change & { readonly _tag: "Put" }): number {
     const version = ++this.#sequence
-    const record = { key, version, body, indexTerms: terms, uniqueKeys, ...(parent === undefined ? {} : { parent }) }
-    this.#place(record, version)
+    this.#place({ ...fields, version }, version)
     return version
   }
 
   /** Inserts or replaces a record in the map and the indexes. `created` is the place of a new record in every list. */
   #place(record: StoreRecord, created: number): void {
-    const { key, indexTerms: terms, uniqueKeys } = record
+    const { key, indexTerms: terms, searchTerms = [], uniqueKeys } = record
     const frozen = freezeRecord(record)
     const existing = this.#records.get(key)
     const slot = existing ?? { created, record: frozen }
-    const previousTerms = existing?.record.indexTerms ?? []
+    const { indexTerms: previousTerms = [], searchTerms: previousSearchTerms = [] } = existing?.record ?? {}
     slot.record = frozen
     this.#records.set(key, slot)
     for (const term of previousTerms) if (!terms.includes(term)) this.#removeFromIndex(term, slot)
     for (const term of terms) if (!previousTerms.includes(term)) this.#addToIndex(term, slot)
+    for (const term of previousSearchTerms) if (!searchTerms.includes(term)) this.#search.remove({ term, slot })
+    for (const term of searchTerms) if (!previousSearchTerms.includes(term)) this.#search.add({ term, slot })
     for (const uniqueKey of uniqueKeys) this.#uniqueKeys.set(uniqueKey, slot)
   }
 
@@ -230,6 +241,7 @@ export class PartitionState {
     if (slot === undefined) return
     this.#records.delete(key)
     for (const term of slot.record.indexTerms) this.#removeFromIndex(term, slot)
+    for (const term of slot.record.searchTerms ?? []) this.#search.remove({ term, slot })
   }
 
   #addToIndex(term: string, slot: Slot): void {

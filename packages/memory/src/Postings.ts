@@ -2,7 +2,7 @@
  * The records with an index term, sorted by creation sequence: a page is a slice, and a record is located by binary
  * search. Removing the oldest records, as event logs and outboxes do, does not move all others.
  */
-import type { StoreRecord } from "@tollgate/core/store"
+import type { StoreRecord } from "@tollgate/store"
 
 /** A record and the sequence number at which it was created, which is its position in every list. */
 export interface Slot {

@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
-import { Change, Partition } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { Change, Partition } from "@tollgate/store"
 import { ManualClock, storeContract } from "@tollgate/store-testkit"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -26,9 +26,13 @@ it.effect("expires counters and idempotency ids", () =>
     yield* store.commit(partition, [add("n")], idempotency)
     yield* TestClock.adjust("999 millis")
     expect(yield* store.counters(partition, ["n"])).toEqual([1])
+    const check = (expect: number) => Change.CheckCounter({ counter: "n", expect })
+    yield* store.commit(partition, [check(1)])
     expect((yield* store.commit(partition, [], idempotency)).replayed).toBeDefined()
     yield* TestClock.adjust("1 millis")
     expect(yield* store.counters(partition, ["n"])).toEqual([0])
+    expect(yield* Effect.flip(store.commit(partition, [check(1)]))).toMatchObject({ reason: "stale", subject: "n" })
+    yield* store.commit(partition, [check(0)])
     expect((yield* store.commit(partition, [], idempotency)).replayed).toBeUndefined()
   })
 )

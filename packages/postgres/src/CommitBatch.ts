@@ -1,7 +1,7 @@
 /**
  * Encodes commits to one partition as arguments of the function `tollgate_commit`.
  */
-import type { Change, IdempotencyRecord, Partition } from "@tollgate/core/store"
+import type { Change, IdempotencyRecord, Partition } from "@tollgate/store"
 import { toNumberArray, toTextArray } from "./arrayLiteral.ts"
 import { encodeName, toIndexName } from "./indexName.ts"
 import { type EncodedRecord, encodeRecord } from "./recordCodec.ts"
@@ -74,7 +74,10 @@ class BatchEncoder {
       case "Take": {
         const { cost, interval, burst, ttl } = change
         this.#addNumbers(kinds.take, this.#addCounter(change.counter), cost * interval, burst * interval, ttl)
+        break
       }
+      case "CheckCounter":
+        this.#addNumbers(kinds.checkCounter, this.#addCounter(change.counter), change.expect)
     }
   }
 

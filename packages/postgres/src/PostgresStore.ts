@@ -1,19 +1,29 @@
 /**
  * A store in PostgreSQL that any number of processes can share.
  */
-import type { ConfigurationError } from "@tollgate/core"
-import { makeRetryTransient, Options, StoreActivity, withCallerTime } from "@tollgate/core/internal"
+import type { ConfigurationError } from "@tollgate/store"
 import {
   type ClosableStore,
+  getSearchRange,
+  type SearchMatch,
   Store,
   type StoreContents,
   type StoreOpenError,
   type StoreOperations,
   type StoreRecord,
   type StoreWithContents
-} from "@tollgate/core/store"
+} from "@tollgate/store"
+import {
+  captureCaller,
+  makeRetryTransient,
+  Options,
+  StoreActivity,
+  withCallerStack,
+  withCallerTime
+} from "@tollgate/store/internal"
 import { Effect, type Layer, type Scope } from "effect"
 import { escapeIdentifier } from "pg"
+import { toNumberArray, toTextArray } from "./arrayLiteral.ts"
 import { classifyError, withoutData } from "./classifyError.ts"
 import { makeCommit } from "./commits.ts"
 import { connect } from "./connect.ts"
@@ -23,6 +33,7 @@ import { toIndexName } from "./indexName.ts"
 import { decodeRow, makeLookups } from "./lookups.ts"
 import { type MigrationSqlOptions, makeMigrationSql } from "./migrate.ts"
 import { defaults, type PostgresStoreOptions, postgresStoreOptions } from "./options.ts"
+import { decodeMatch } from "./recordCodec.ts"
 import { Sweeper } from "./Sweeper.ts"
 import type { PostgresSource } from "./source.ts"
 
@@ -78,6 +89,21 @@ const makeOperations = (
       return pages
     })
 
+  const searchSql = `SELECT * FROM ${schema}.tollgate_search_terms($1, $2, $3, $4)`
+  const search: StoreOperations["search"] = (partition, queries) =>
+    retryTransient("search", async () => {
+      const ranges = queries.map(getSearchRange)
+      const rows = await database.query(searchSql, [
+        toIndexName(partition),
+        toTextArray(ranges.map(({ from }) => from)),
+        toTextArray(ranges.map(({ end = null }) => end)),
+        toNumberArray(queries.map(({ limit }) => limit))
+      ])
+      const found = queries.map((): Array<SearchMatch> => [])
+      for (const [position, ...columns] of rows) found[Number(position) - 1]?.push(decodeMatch(columns))
+      return found
+    })
+
   const clear: StoreOperations["clear"] = (partition) =>
     Effect.flatMap(
       retryTransient("clear", () =>
@@ -94,6 +120,7 @@ const makeOperations = (
     description: activity.describe("postgresql"),
     ...lookups,
     list,
+    search,
     commit: withCallerTime(clock, commit),
     clear
   })
@@ -127,7 +154,7 @@ export const PostgresStore = {
   ): Layer.Layer<Store | StoreContents, StoreOpenError | ConfigurationError> => Store.layer(make(source, options)),
   /** The same for callers outside Effect. */
   open: (source: PostgresSource, options?: PostgresStoreOptions): Promise<ClosableStore<StoreWithContents>> =>
-    Store.open(make(source, options), options?.logger),
+    withCallerStack(Store.open(make(source, options), options?.logger), captureCaller(PostgresStore.open)),
   /**
    * The SQL that creates or migrates the tables, for a role that may do so. `open` runs it itself if its role may.
    *

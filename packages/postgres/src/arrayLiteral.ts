@@ -5,7 +5,8 @@ const needsEscape = /["\\]/
 
 const quote = (text: string): string => `"${needsEscape.test(text) ? text.replace(/["\\]/g, "\\$&") : text}"`
 
-export const toTextArray = (texts: ReadonlyArray<string>): string => `{${texts.map(quote).join(",")}}`
+export const toTextArray = (texts: ReadonlyArray<string | null>): string =>
+  `{${texts.map((text) => (text === null ? "NULL" : quote(text))).join(",")}}`
 
 export const toNumberArray = (numbers: ReadonlyArray<number>): string => `{${numbers.join(",")}}`
 

@@ -2,7 +2,7 @@
  * Classifies errors from PostgreSQL and its driver: a message, whether to retry, and whether a commit may have been
  * applied.
  */
-import type { ErrorClass } from "@tollgate/core/internal"
+import type { ErrorClass } from "@tollgate/store/internal"
 
 /** The store stops waiting. The connection is closed, because its response may still arrive. */
 export class QueryTimeout extends Error {

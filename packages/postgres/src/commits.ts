@@ -6,7 +6,6 @@
  * partition and writer, so a batch that is sent again, because its reply was lost, is applied once.
  */
 import { randomUUID } from "node:crypto"
-import { BatchQueue, type RetryTransient, type StoreActivity } from "@tollgate/core/internal"
 import {
   type Change,
   type CommitResult,
@@ -14,7 +13,8 @@ import {
   type Partition,
   StoreConflict,
   StoreUnavailable
-} from "@tollgate/core/store"
+} from "@tollgate/store"
+import { BatchQueue, type RetryTransient, type StoreActivity } from "@tollgate/store/internal"
 import { Effect } from "effect"
 import { type Commit, encodeBatch } from "./CommitBatch.ts"
 import { rejectedValue, withoutData } from "./classifyError.ts"
@@ -32,8 +32,8 @@ const countCharacters = (texts: ReadonlyArray<string | undefined>): number =>
 const weighChange = (change: Change): number => {
   if (change._tag === "Delete") return 5
   if (change._tag !== "Put") return 1
-  const { body, indexTerms, uniqueKeys } = change
-  return 5 + countCharacters([body, ...indexTerms, ...uniqueKeys]) / 1_000
+  const { body, indexTerms, uniqueKeys, searchTerms = [] } = change
+  return 5 + countCharacters([body, ...indexTerms, ...uniqueKeys, ...searchTerms]) / 1_000
 }
 
 const weighCommit = ({ changes, idempotency }: Commit): number =>

@@ -1,8 +1,9 @@
 /**
  * Opens the store's pool, or takes your application's, checks the server, and migrates the schema.
  */
-import { previewData } from "@tollgate/core/internal"
-import { StoreOpenError } from "@tollgate/core/store"
+
+import { StoreOpenError } from "@tollgate/store"
+import { previewData } from "@tollgate/store/internal"
 import { Effect, type Scope } from "effect"
 import { classifyError, getRemedy, getSqlState, NoConnection } from "./classifyError.ts"
 import { Database } from "./Database.ts"

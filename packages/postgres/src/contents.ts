@@ -1,7 +1,7 @@
 /**
  * Everything in the tables, in batches: each is one query.
  */
-import type { RetryTransient } from "@tollgate/core/internal"
+
 import {
   maxBatchSize,
   type Partition,
@@ -9,7 +9,8 @@ import {
   type StoreContentsOperations,
   StoreEntry,
   type StoreUnavailable
-} from "@tollgate/core/store"
+} from "@tollgate/store"
+import type { RetryTransient } from "@tollgate/store/internal"
 import { Effect, Option, Stream } from "effect"
 import type { Database, Row } from "./Database.ts"
 import { encodeEntries } from "./encodeEntries.ts"

@@ -1,7 +1,7 @@
 /**
  * Decodes what the function `tollgate_commit` returns.
  */
-import { type Change, type CommitResult, StoreConflict, toReplayedResult } from "@tollgate/core/store"
+import { type Change, type CommitResult, StoreConflict, toReplayedResult } from "@tollgate/store"
 import { parseNumberArray } from "./arrayLiteral.ts"
 import { UnexpectedResponse } from "./classifyError.ts"
 import type { Row } from "./Database.ts"
@@ -18,7 +18,7 @@ const toResult = (names: ReadonlyArray<NumberName>, numbers: ReadonlyArray<numbe
   return { versions, totals }
 }
 
-const conflictReasons = new Map<number, StoreConflict["reason"]>([
+const conflictReasons: ReadonlyMap<number, StoreConflict["reason"]> = new Map([
   [outcomes.stale, "stale"],
   [outcomes.uniqueKey, "unique-key"],
   [outcomes.tooManyRecords, "too-many-records"],

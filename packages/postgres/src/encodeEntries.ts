@@ -1,7 +1,7 @@
 /**
  * Encodes entries as the rows that the queries in `contentQueries.ts` write.
  */
-import type { CounterEntry, StoreEntry } from "@tollgate/core/store"
+import type { CounterEntry, StoreEntry } from "@tollgate/store"
 import { encodeName, toIndexName } from "./indexName.ts"
 import { encodeRecord } from "./recordCodec.ts"
 import { encodeReplay } from "./replays.ts"

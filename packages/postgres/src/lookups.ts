@@ -1,8 +1,9 @@
 /**
  * Look-ups by name. Those of several callers, also in different partitions, share one call of a function.
  */
-import { BatchQueue, type RetryTransient, type StoreActivity } from "@tollgate/core/internal"
-import type { Partition, StoreOperations, StoreRecord, StoreUnavailable } from "@tollgate/core/store"
+
+import type { Partition, StoreOperations, StoreRecord, StoreUnavailable } from "@tollgate/store"
+import { BatchQueue, type RetryTransient, type StoreActivity } from "@tollgate/store/internal"
 import { toTextArray } from "./arrayLiteral.ts"
 import type { Database, Row } from "./Database.ts"
 import { toIndexName } from "./indexName.ts"

@@ -1,7 +1,7 @@
 /**
  * Fails the calls that have waited too long for their turn, so that a slow server does not make a longer and longer queue.
  */
-import { StoreUnavailable } from "@tollgate/core/store"
+import { StoreUnavailable } from "@tollgate/store"
 import type { Database } from "./Database.ts"
 
 export const makeExpiry = (operation: StoreUnavailable["operation"], { queryTimeout }: Database) => ({

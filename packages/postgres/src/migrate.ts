@@ -2,7 +2,7 @@
  * The migrations of the schema. They run in one transaction under an advisory lock when a store is opened, or by hand for
  * roles that may not create tables.
  */
-import { Options } from "@tollgate/core/internal"
+import { Options } from "@tollgate/store/internal"
 import { escapeIdentifier, escapeLiteral } from "pg"
 import type { Database } from "./Database.ts"
 import { defaults, schemaOption } from "./options.ts"
@@ -10,6 +10,7 @@ import { commitFunction } from "./sql/commitFunction.ts"
 import { pageFunction } from "./sql/pageFunction.ts"
 import { readFunctions } from "./sql/readFunctions.ts"
 import { recordFunctions } from "./sql/recordFunctions.ts"
+import { searchFunction } from "./sql/searchFunction.ts"
 import { tables } from "./sql/tables.ts"
 
 /**
@@ -19,11 +20,13 @@ import { tables } from "./sql/tables.ts"
  */
 const migrations: ReadonlyArray<(schema: string) => string> = [
   (schema) =>
-    [tables, recordFunctions, commitFunction, readFunctions, pageFunction].map((make) => make(schema)).join("")
+    [tables, recordFunctions, commitFunction, readFunctions, pageFunction, searchFunction]
+      .map((make) => make(schema))
+      .join("")
 ]
 
 /** The versions up to this one are those of previews of 0.1. The migrations begin after it. */
-const previewVersion = 3
+const previewVersion = 4
 
 export const isPreview = (version: number): boolean => version > 0 && version <= previewVersion
 

@@ -1,8 +1,8 @@
 /**
  * The options of `PostgresStore`.
  */
-import type { HostLogger } from "@tollgate/core"
-import { hostLogger, Options } from "@tollgate/core/internal"
+import type { HostLogger } from "@tollgate/store"
+import { hostLogger, Options } from "@tollgate/store/internal"
 
 /** The options of `PostgresStore.open` and `PostgresStore.layer`. */
 export interface PostgresStoreOptions {

@@ -2,7 +2,8 @@
  * Encodes records for the columns `header` and `body`. The header is what the store reads besides version and body, as
  * JSON, so that the tables can have the names in another form.
  */
-import type { StoreRecord } from "@tollgate/core/store"
+import type { SearchMatch, StoreRecord } from "@tollgate/store"
+import type { Row } from "./Database.ts"
 import { toIndexName } from "./indexName.ts"
 
 type Header = [
@@ -10,15 +11,17 @@ type Header = [
   parent: string | null,
   indexTerms: ReadonlyArray<string>,
   uniqueKeys: ReadonlyArray<string>,
-  isBodyJson?: true
+  isBodyJson?: boolean,
+  searchTerms?: ReadonlyArray<string>
 ]
 
 const encodeColumns = (record: Omit<StoreRecord, "version">): { readonly header: string; readonly body: string } => {
-  const { key, parent = null, indexTerms, uniqueKeys, body } = record
+  const { key, parent = null, indexTerms, uniqueKeys, searchTerms, body } = record
   // PostgreSQL cannot store a NUL.
   const isBodyJson = body.includes("\0")
   const header: Header = [key, parent, indexTerms, uniqueKeys]
-  if (isBodyJson) header.push(true)
+  if (searchTerms !== undefined) header.push(isBodyJson, searchTerms)
+  else if (isBodyJson) header.push(true)
   return { header: JSON.stringify(header), body: isBodyJson ? JSON.stringify(body) : body }
 }
 
@@ -27,6 +30,7 @@ export interface EncodedRecord {
   readonly parent: string | undefined
   readonly terms: ReadonlyArray<string>
   readonly uniqueKeys: ReadonlyArray<string>
+  readonly searchTerms: ReadonlyArray<string>
   readonly header: string
   readonly body: string
 }
@@ -35,17 +39,26 @@ export const encodeRecord = (record: Omit<StoreRecord, "version">): EncodedRecor
   parent: record.parent === undefined ? undefined : toIndexName(record.parent),
   terms: record.indexTerms.map(toIndexName),
   uniqueKeys: record.uniqueKeys.map(toIndexName),
+  searchTerms: record.searchTerms ?? [],
   ...encodeColumns(record)
 })
 
 export const decodeRecord = (version: string, header: string, body: string): StoreRecord => {
-  const [key, parent, indexTerms, uniqueKeys, isBodyJson] = JSON.parse(header) as Header
-  const record = {
+  const [key, parent, indexTerms, uniqueKeys, isBodyJson, searchTerms] = JSON.parse(header) as Header
+  const record: StoreRecord = {
     key,
     version: Number(version),
     body: isBodyJson === true ? (JSON.parse(body) as string) : body,
     indexTerms,
-    uniqueKeys
+    uniqueKeys,
+    ...(searchTerms === undefined ? {} : { searchTerms })
   }
   return parent === null ? record : { ...record, parent }
+}
+
+/** Decodes a row of a search: term, number, key, parent and header. The header is null if the others are as they were. */
+export const decodeMatch = ([term, number, rowKey, rowParent, header]: Row): SearchMatch => {
+  const [key, parent] = header == null ? [rowKey ?? "", rowParent] : (JSON.parse(header) as Header)
+  const match = { term: term ?? "", key, place: Number(number) }
+  return parent == null ? match : { ...match, parent }
 }

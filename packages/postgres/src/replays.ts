@@ -1,7 +1,7 @@
 /**
  * The results of commits that PostgreSQL keeps for replays: a JSON text, and the numbers in the order of the changes.
  */
-import type { Change, ReplayEntry, ReplayNumbers } from "@tollgate/core/store"
+import { type Change, isCounterChange, type ReplayEntry, type ReplayNumbers } from "@tollgate/store"
 import { parseNumberArray } from "./arrayLiteral.ts"
 
 /** What a number in the result of a commit is: the version of a record, or the total of a counter. */
@@ -14,7 +14,7 @@ type Replay = Omit<ReplayEntry, "_tag" | "expiresAt">
 export const collectNumberNames = (changes: ReadonlyArray<Change>): ReadonlyArray<NumberName> =>
   changes.flatMap((change): ReadonlyArray<NumberName> => {
     if (change._tag === "Put") return [["record", change.key]]
-    return "counter" in change ? [["counter", change.counter]] : []
+    return isCounterChange(change) ? [["counter", change.counter]] : []
   })
 
 export const encodeContent = (

@@ -2,8 +2,9 @@
  * Parses the first argument of `PostgresStore`. A pool is recognised by its methods, because your application may use
  * another copy of pg than this package.
  */
-import { Options } from "@tollgate/core/internal"
-import { StoreOpenError } from "@tollgate/core/store"
+
+import { StoreOpenError } from "@tollgate/store"
+import { Options } from "@tollgate/store/internal"
 import { Client, Pool } from "pg"
 import { withoutData } from "./classifyError.ts"
 import { defaults, type PostgresStoreOptions } from "./options.ts"

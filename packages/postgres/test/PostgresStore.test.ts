@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Change, Partition } from "@tollgate/core/store"
 import { PostgresStore, type PostgresStoreOptions } from "@tollgate/postgres"
+import { Change, Partition } from "@tollgate/store"
 import { storeContract } from "@tollgate/store-testkit"
 import { bringCountersToZero, Contention, runWorkers } from "@tollgate/testing"
 import { Effect, Fiber, Layer } from "effect"

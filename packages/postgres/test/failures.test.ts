@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Change, type StoreOperations } from "@tollgate/core/store"
+import { Change, type StoreOperations } from "@tollgate/store"
 import { loseReplies, type PostgresServer, startFaultyProxy, startPostgres, surviveOutage } from "@tollgate/testing"
 import { Effect, Fiber } from "effect"
 import { Client } from "pg"
@@ -28,14 +28,11 @@ const connect = (url: string) =>
 
 const run = (client: Client, sql: string) => Effect.promise(() => client.query(sql))
 
-/** Waits until a back-end of the store waits for a lock. */
-const waitForLock = ({ query }: PostgresServer) =>
-  Effect.repeat(
-    query("SELECT 1 FROM pg_stat_activity WHERE application_name = 'tollgate' AND wait_event_type = 'Lock'"),
-    { until: (rows) => rows.length > 0 }
-  )
-
 const lockPartitions = "SELECT id FROM tollgate.tollgate_partitions FOR UPDATE"
+
+/** Waits in the server until a back-end waits for a lock. */
+const awaitWaiting =
+  "DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP PERFORM pg_sleep(0.01); END LOOP; END $$"
 
 const writeAndCheck = Effect.fnUntraced(function* (store: StoreOperations, key: string) {
   yield* Effect.retry(store.commit(partition, [put(key)]), { times: 10 })
@@ -125,9 +122,8 @@ describe("a Postgres store", () => {
       yield* run(other, "BEGIN; SET LOCAL deadlock_timeout = '30s'")
       yield* run(other, "SELECT name FROM tollgate.tollgate_counters FOR UPDATE")
       const commit = yield* Effect.forkChild(store.commit(partition, [add("n")]), { startImmediately: true })
-      yield* waitForLock(postgres)
-      yield* run(other, lockPartitions)
-      yield* run(other, "COMMIT")
+      // In one request: the server looks for a deadlock once, a second after the store began to wait.
+      yield* run(other, `${awaitWaiting}; ${lockPartitions}; COMMIT`)
       assert.strictEqual((yield* Fiber.join(commit)).totals.get("n"), 2)
       const [row] = yield* Effect.repeat(
         postgres.query("SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'"),
@@ -151,10 +147,54 @@ describe("a Postgres store", () => {
     })
   )
 
+  for (const isolation of ["read committed", "repeatable read", "serializable"]) {
+    it.live(`checks what a counter is when it has the lock of the partition, with isolation ${isolation}`, () =>
+      Effect.gen(function* () {
+        const { url, query } = yield* server
+        yield* query(`ALTER ROLE postgres SET default_transaction_isolation = '${isolation}'`)
+        const store = yield* open(url)
+        const other = yield* connect(url)
+        const check = (expect: number) => Change.CheckCounter({ counter: "n", expect })
+        yield* store.commit(partition, [put("a")])
+        const counters = "tollgate.tollgate_counters"
+        for (const changes of [[], [put("b")], [add("m")], [add("n")], [add("n", -5)]]) {
+          yield* run(other, `DELETE FROM ${counters}`)
+          for (const [value, change] of [
+            [0, `INSERT INTO ${counters} SELECT id || ':n', NULL, 1, 9e15 FROM tollgate.tollgate_partitions`],
+            [1, `UPDATE ${counters} SET value = 2 WHERE name LIKE '%:n'`],
+            [2, `DELETE FROM ${counters} WHERE name LIKE '%:n'`]
+          ] as const) {
+            yield* run(other, `BEGIN ISOLATION LEVEL READ COMMITTED; ${lockPartitions}`)
+            const conflict = yield* Effect.forkChild(Effect.flip(store.commit(partition, [check(value), ...changes])), {
+              startImmediately: true
+            })
+            yield* run(other, `${awaitWaiting}; ${change}; COMMIT`)
+            assert.deepInclude(yield* Fiber.join(conflict), { reason: "stale", subject: "n" })
+          }
+          // An add without a check counts from what the counter is then, too.
+          yield* run(
+            other,
+            `INSERT INTO ${counters} SELECT id || ':k', NULL, 7, 9e15 FROM tollgate.tollgate_partitions`
+          )
+          yield* run(other, `BEGIN ISOLATION LEVEL READ COMMITTED; ${lockPartitions}`)
+          const added = yield* Effect.forkChild(store.commit(partition, [add("k")]), { startImmediately: true })
+          yield* run(other, `${awaitWaiting}; DELETE FROM ${counters} WHERE name LIKE '%:k'; COMMIT`)
+          assert.strictEqual((yield* Fiber.join(added)).totals.get("k"), 1)
+          yield* store.commit(partition, [check(0), ...changes])
+          for (const record of yield* store.get(partition, ["b"])) {
+            if (record !== undefined)
+              yield* store.commit(partition, [Change.Delete({ key: "b", expect: record.version })])
+          }
+        }
+      })
+    )
+  }
+
   it.live("reports a lock that another program holds, applies nothing, and goes on when it is gone", () =>
     Effect.gen(function* () {
       const postgres = yield* server
-      yield* postgres.query("ALTER ROLE postgres SET statement_timeout = '200ms'")
+      // Long enough for the commit without a lock, on a busy machine.
+      yield* postgres.query("ALTER ROLE postgres SET statement_timeout = '2s'")
       const store = yield* open(postgres.url)
       yield* store.commit(partition, [put("a")])
       const other = yield* connect(postgres.url)

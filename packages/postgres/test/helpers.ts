@@ -1,8 +1,9 @@
 /**
  * Stores, servers and changes for the tests of this package.
  */
-import { Change, Partition, type StoreOperations } from "@tollgate/core/store"
+
 import { type PostgresSource, PostgresStore, type PostgresStoreOptions } from "@tollgate/postgres"
+import { Change, Partition, type StoreOperations } from "@tollgate/store"
 import { createDatabase } from "@tollgate/testing"
 import { Effect, Logger, References, type Scope } from "effect"
 import { Pool, type PoolConfig } from "pg"

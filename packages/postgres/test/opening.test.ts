@@ -2,8 +2,8 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
-import { StoreOpenError } from "@tollgate/core/store"
 import { PostgresStore, type PostgresStoreOptions } from "@tollgate/postgres"
+import { StoreOpenError } from "@tollgate/store"
 import { findFreePort, startPostgres } from "@tollgate/testing"
 import { Effect, Layer } from "effect"
 import { Client, type PoolConfig } from "pg"
@@ -117,7 +117,7 @@ describe("opening a Postgres store", () => {
         { concurrency: "unbounded" }
       )
       yield* Effect.forEach(stores, (store) => store.commit(partition, [add("n")]), { concurrency: "unbounded" })
-      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 4 }])
+      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 5 }])
       const [row] = yield* query("SELECT value FROM tollgate.tollgate_counters")
       assert.strictEqual(row?.["value"], "8")
     })
@@ -143,12 +143,12 @@ describe("opening a Postgres store", () => {
     Effect.gen(function* () {
       const { url, query } = yield* server
       yield* open(url)
-      yield* query("UPDATE tollgate.tollgate_schema SET version = 5")
+      yield* query("UPDATE tollgate.tollgate_schema SET version = 6")
       assert.include(
         (yield* getOpenError(url)).message,
-        "a newer version of Tollgate has migrated it: its schema version is 5, and this version supports 4. Upgrade @tollgate/postgres, or restore a backup from this version."
+        "a newer version of Tollgate has migrated it: its schema version is 6, and this version supports 5. Upgrade @tollgate/postgres, or restore a backup from this version."
       )
-      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 5 }])
+      assert.deepStrictEqual(yield* query("SELECT version FROM tollgate.tollgate_schema"), [{ version: 6 }])
     })
   )
 
@@ -162,7 +162,7 @@ describe("opening a Postgres store", () => {
         query("SELECT * FROM tollgate.tollgate_records"),
         query("SELECT oid, prosrc FROM pg_proc WHERE pronamespace = 'tollgate'::regnamespace ORDER BY oid")
       ])
-      for (const version of [1, 2, 3]) {
+      for (const version of [1, 2, 3, 4]) {
         yield* query(`UPDATE tollgate.tollgate_schema SET version = ${version}`)
         const before = yield* readAll
         assert.include(
@@ -201,7 +201,7 @@ describe("opening a Postgres store", () => {
       )
       const store = yield* open(limitedUrl, { schema: "gate" })
       yield* store.commit(partition, [put("a"), add("n")])
-      for (const fromVersion of [3, 4]) {
+      for (const fromVersion of [4, 5]) {
         assert.throws(() => PostgresStore.migrationSql({ fromVersion }), "must be 0, the version of an empty database")
       }
     })

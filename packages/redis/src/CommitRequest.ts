@@ -6,12 +6,13 @@ import {
   type CommitResult,
   type CounterChange,
   type IdempotencyRecord,
+  isCounterChange,
   StoreConflict,
   type StoreRecord,
   toReplayedResult
-} from "@tollgate/core/store"
+} from "@tollgate/store"
 import { type Keys, toCounterMember, toReplayMember } from "./Keys.ts"
-import { encodeRecordBody, encodeUniqueKeyOwner } from "./recordCodec.ts"
+import { encodeOwner, encodeRecordBody } from "./recordCodec.ts"
 import { decodeReplay, type Names, parseCommitResult, type StoredReplay } from "./replays.ts"
 
 /**
@@ -57,8 +58,15 @@ export const collectReplacedKeys = (changes: ReadonlyArray<Change>): ReadonlyArr
 
 const collectNames = (changes: ReadonlyArray<Change>): Names => ({
   records: changes.flatMap((change) => (change._tag === "Put" ? [change.key] : [])),
-  counters: changes.flatMap((change) => ("counter" in change ? [change.counter] : []))
+  counters: changes.flatMap((change) => (isCounterChange(change) ? [change.counter] : []))
 })
+
+type Put = Extract<Change, { readonly _tag: "Put" }>
+
+/** Whether a script needs the key of search terms. During the migration of a slot, a cluster rejects one that does not exist. */
+const changesSearchTerms = (changes: ReadonlyArray<Change>, existing: ReadonlyMap<string, StoreRecord>): boolean =>
+  [...existing.values()].some(({ searchTerms }) => searchTerms !== undefined) ||
+  changes.some((change) => change._tag === "Put" && change.searchTerms !== undefined)
 
 export const makeCommitRequest = (
   keys: Keys,
@@ -91,6 +99,7 @@ export const makeCommitRequest = (
     idempotency?.ttl ?? commitIdTtl,
     idempotency === undefined ? "" : toReplayMember(idempotency.id),
     time ?? "",
+    changesSearchTerms(changes, existing) ? declareKey(keys.search) : 0,
     changes.length
   ]
   const pushList = (items: ReadonlyArray<Argument>) => {
@@ -99,6 +108,15 @@ export const makeCommitRequest = (
   }
   const pushTerms = (items: ReadonlyArray<string>) => pushList(items.map((item) => declareKey(keys.term(item))))
 
+  /** A member contains the key of the parent. While that stays the same, members of terms that stay do too. */
+  const pushRemovedSearchTerms = (previous: StoreRecord | undefined, next?: Put) => {
+    const kept = previous?.parent === next?.parent ? next?.searchTerms : undefined
+    pushList((previous?.searchTerms ?? []).filter((term) => kept?.includes(term) !== true))
+    args.push(previous === undefined ? "" : encodeOwner(previous.key, previous.parent))
+  }
+
+  const declareCounter = (counter: string) => declareKey(keys.expiringKey(toCounterMember(counter)))
+
   for (const change of changes) {
     switch (change._tag) {
       case "Put": {
@@ -106,9 +124,11 @@ export const makeCommitRequest = (
         args.push("P", change.key, change.expect)
         pushTerms((previous?.indexTerms ?? []).filter((term) => !change.indexTerms.includes(term)))
         pushList(previous?.uniqueKeys ?? [])
-        args.push(encodeRecordBody(change), encodeUniqueKeyOwner(change.key, change.parent))
+        pushRemovedSearchTerms(previous, change)
+        args.push(encodeRecordBody(change), encodeOwner(change.key, change.parent))
         pushTerms(change.indexTerms.filter((term) => previous?.indexTerms.includes(term) !== true))
         pushList(change.uniqueKeys)
+        pushList(change.searchTerms ?? [])
         break
       }
       case "Delete": {
@@ -116,6 +136,7 @@ export const makeCommitRequest = (
         args.push("D", change.key, change.expect)
         pushTerms(previous?.indexTerms ?? [])
         pushList(previous?.uniqueKeys ?? [])
+        pushRemovedSearchTerms(previous)
         break
       }
       case "Check":
@@ -124,9 +145,12 @@ export const makeCommitRequest = (
       case "AtMost":
         args.push("L", declareKey(keys.term(change.term)), change.atMost, change.term)
         break
+      case "CheckCounter":
+        args.push("E", declareCounter(change.counter), change.expect, change.counter)
+        break
       default: {
         const { amount, bound } = toNumbers(change)
-        const key = declareKey(keys.expiringKey(toCounterMember(change.counter)))
+        const key = declareCounter(change.counter)
         args.push(counterLetters[change._tag], key, amount, bound, change.ttl, change.counter)
       }
     }

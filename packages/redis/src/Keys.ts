@@ -5,7 +5,7 @@
  * The names are stored and cannot change: `once:` marks an idempotency record, `claims` holds the unique keys, and
  * `attempt:` the results of commits without an idempotency id.
  */
-import type { Partition } from "@tollgate/core/store"
+import type { Partition } from "@tollgate/store"
 
 export interface Keys {
   /** Hash: record key → encoded record. */
@@ -18,6 +18,8 @@ export interface Keys {
   readonly expiring: string
   /** Sorted set per index term: record keys, scored by creation sequence. */
   readonly term: (term: string) => string
+  /** Sorted set without scores: a search term, U+0000, the place of its record, inverted, and its encoded owner. */
+  readonly search: string
   /** Hash: hash of several terms → state and total of their intersection, kept for a limited time. */
   readonly totals: string
   /** The key that a member of `expiring` refers to. */
@@ -58,6 +60,7 @@ export const makePartitionKeys = (prefix: string, partition: Partition.Partition
     uniqueKeys: `${base}claims`,
     sequence: `${base}sequence`,
     expiring: `${base}expiring`,
+    search: `${base}search`,
     totals: `${base}totals`,
     term: (term) => `${base}term:${term}`,
     expiringKey: (member) => base + member,

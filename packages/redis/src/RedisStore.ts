@@ -2,8 +2,7 @@
  * A store on Redis or Redis Cluster that any number of processes can share.
  */
 import { randomUUID } from "node:crypto"
-import type { ConfigurationError } from "@tollgate/core"
-import { BatchQueue, makeRetryTransient, Options, StoreActivity, withCallerTime } from "@tollgate/core/internal"
+import type { ConfigurationError } from "@tollgate/store"
 import {
   type Change,
   type ClosableStore,
@@ -25,7 +24,16 @@ import {
   type StoreRecord,
   type StoreUnavailable,
   type StoreWithContents
-} from "@tollgate/core/store"
+} from "@tollgate/store"
+import {
+  BatchQueue,
+  captureCaller,
+  makeRetryTransient,
+  Options,
+  StoreActivity,
+  withCallerStack,
+  withCallerTime
+} from "@tollgate/store/internal"
 import { Effect, type Layer, type Scope } from "effect"
 import {
   type CallerTime,
@@ -40,7 +48,7 @@ import { makeContents } from "./contents.ts"
 import { type CounterCommit, encodeCounterBatch, isCounterOnly } from "./counterBatch.ts"
 import { makePartitionKeys, toCounterMember } from "./Keys.ts"
 import { type RedisStoreOptions, redisStoreOptions } from "./options.ts"
-import { decodeCreated, decodeRecord } from "./recordCodec.ts"
+import { decodeCreated, decodeMatch, decodeRecord } from "./recordCodec.ts"
 import { runScript, runScriptAndWait } from "./runScript.ts"
 import * as scripts from "./scripts.ts"
 import type { RedisSource } from "./source.ts"
@@ -281,6 +289,12 @@ const makeOperations = (connection: Connection, { waitReplicas, clock }: RedisSt
     get: (partition, keys) => retryTransient("get", () => get(partition, keys)),
     getByUniqueKey: (partition, uniqueKeys) => lookupBatches.add(partition, uniqueKeys),
     list,
+    search: (partition, queries) =>
+      retryTransient("search", async () => {
+        const args = queries.flatMap(({ prefix, after = "", limit }) => [prefix, after, limit])
+        const found = await runScript(lister, scripts.search, [getKeys(partition).search], args)
+        return (found as ReadonlyArray<ReadonlyArray<string>>).map((members) => members.map(decodeMatch))
+      }),
     counters: (partition, names) =>
       retryTransient("counters", async () => {
         const keys = getKeys(partition)
@@ -320,5 +334,5 @@ export const RedisStore = {
   ): Layer.Layer<Store | StoreContents, StoreOpenError | ConfigurationError> => Store.layer(make(source, options)),
   /** The same for callers outside Effect. */
   open: (source: RedisSource, options?: RedisStoreOptions): Promise<ClosableStore<StoreWithContents>> =>
-    Store.open(make(source, options), options?.logger)
+    withCallerStack(Store.open(make(source, options), options?.logger), captureCaller(RedisStore.open))
 }

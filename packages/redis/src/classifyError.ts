@@ -1,7 +1,7 @@
 /**
  * Classifies errors from Redis and ioredis: a message, whether to retry, and whether the command may have been applied.
  */
-import type { ErrorClass } from "@tollgate/core/internal"
+import type { ErrorClass } from "@tollgate/store/internal"
 
 const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 

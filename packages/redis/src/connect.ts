@@ -1,7 +1,7 @@
 /**
  * Opens the store's connections from a URL, ioredis options or your application's client, and checks the server.
  */
-import { StoreOpenError } from "@tollgate/core/store"
+import { StoreOpenError } from "@tollgate/store"
 import { Effect, type Scope } from "effect"
 import type { Cluster, Redis } from "ioredis"
 import { makeClient } from "./client.ts"

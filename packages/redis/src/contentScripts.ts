@@ -1,7 +1,7 @@
 /**
  * The Lua scripts that read and write everything in a partition.
  */
-import { makeScript } from "./scripts.ts"
+import { makeScript, searchFunction } from "./scripts.ts"
 
 /**
  * One step of a scan of the records. KEYS: records. ARGV: the cursor. Returns the next cursor, then the key and the
@@ -49,18 +49,20 @@ return replies
 `)
 
 /**
- * Raises the sequence number, and adds records that do not exist. KEYS: records, unique keys, sequence, totals, then terms,
- * to which records refer by position. ARGV: the sequence number, the number of records, and for each its key, version,
- * encoded body and encoded owner, then its terms and its unique keys, each as a list.
+ * Raises the sequence number, and adds records that do not exist. KEYS: records, unique keys, sequence, totals, then the
+ * key of search terms if there are any, and terms, to which records refer by position. ARGV: the sequence number, the
+ * position of the key of search terms or 0, the number of records, and for each its key, version, encoded body and encoded
+ * owner, then its terms, its unique keys and its search terms, each as a list.
  *
  * Nothing else writes to the partition, so the number of records is the creation sequence of the last one. It never
  * exceeds the sequence number, because each record has a version of its own.
  */
 export const writeRecords = makeScript(`
-local records, unique_keys, sequence = KEYS[1], KEYS[2], KEYS[3]
+local records, unique_keys, sequence, search = KEYS[1], KEYS[2], KEYS[3], KEYS[tonumber(ARGV[2])]
+${searchFunction}
 -- The sequence number may stay the same, so the totals would seem to be valid.
 redis.call('UNLINK', KEYS[4])
-local position = 2
+local position = 3
 local function next_arg()
   position = position + 1
   return ARGV[position]
@@ -72,14 +74,15 @@ local function next_list()
 end
 
 if tonumber(ARGV[1]) > tonumber(redis.call('GET', sequence) or '0') then redis.call('SET', sequence, ARGV[1]) end
-for _ = 1, tonumber(ARGV[2]) do
+for _ = 1, tonumber(ARGV[3]) do
   local key, version, body, owner = next_arg(), next_arg(), next_arg(), next_arg()
-  local terms, new_unique_keys = next_list(), next_list()
+  local terms, new_unique_keys, search_terms = next_list(), next_list(), next_list()
   if redis.call('HEXISTS', records, key) == 0 then
     local created = string.format('%.0f', redis.call('HLEN', records) + 1)
     redis.call('HSET', records, key, version .. ' ' .. created .. ' ' .. body)
     for _, term in ipairs(terms) do redis.call('ZADD', KEYS[tonumber(term)], created, key) end
     for _, unique_key in ipairs(new_unique_keys) do redis.call('HSET', unique_keys, unique_key, owner) end
+    for _, term in ipairs(search_terms) do redis.call('ZADD', search, 0, make_match(term, created, owner)) end
   end
 end
 return redis.status_reply('OK')

@@ -1,14 +1,15 @@
 /**
  * Everything below the prefix, as streams of short reads.
  */
-import { ChunkedSort, type RetryTransient } from "@tollgate/core/internal"
+
 import {
   maxBatchSize,
   StoreContents,
   type StoreContentsOperations,
   StoreEntry,
   type StoreUnavailable
-} from "@tollgate/core/store"
+} from "@tollgate/store"
+import { ChunkedSort, type RetryTransient } from "@tollgate/store/internal"
 import { Effect, Option, Stream } from "effect"
 import type { Redis } from "ioredis"
 import type { Connection } from "./connect.ts"

@@ -3,7 +3,7 @@
  * decodes its reply. The script applies or rejects each commit independently, in order, and reads each record that
  * several commits check only once.
  */
-import { type Change, type CommitResult, type CounterChange, StoreConflict } from "@tollgate/core/store"
+import { type Change, type CommitResult, type CounterChange, isCounterChange, StoreConflict } from "@tollgate/store"
 import { toNumbers } from "./CommitRequest.ts"
 import { type Keys, toCounterMember } from "./Keys.ts"
 
@@ -12,10 +12,10 @@ export type CounterCommit = ReadonlyArray<Check | CounterChange>
 
 const isCheck = (change: Change | undefined): change is Check => change?._tag === "Check"
 
-/** Whether a commit has only checks followed by counter changes. The order decides which conflict is reported. */
+/** Whether a commit has only checks of records followed by counter changes. The order decides which conflict is reported. */
 export const isCounterOnly = (changes: ReadonlyArray<Change>): changes is CounterCommit =>
   changes.every(
-    (change, index) => "counter" in change || (isCheck(change) && (index === 0 || isCheck(changes[index - 1])))
+    (change, index) => isCounterChange(change) || (isCheck(change) && (index === 0 || isCheck(changes[index - 1])))
   )
 
 /** The bound of a change in the script: 0 or more for an add, -1 for a raise, lower for a take. */

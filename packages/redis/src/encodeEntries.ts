@@ -1,9 +1,9 @@
 /**
  * Encodes entries as the keys and arguments of the scripts `writeRecords` and `writeExpiring`.
  */
-import type { StoreEntry } from "@tollgate/core/store"
+import type { StoreEntry } from "@tollgate/store"
 import { type Keys, toCounterMember, toReplayMember } from "./Keys.ts"
-import { encodeRecordBody, encodeUniqueKeyOwner } from "./recordCodec.ts"
+import { encodeOwner, encodeRecordBody } from "./recordCodec.ts"
 import { encodeReplay } from "./replays.ts"
 
 interface ScriptCall {
@@ -22,11 +22,13 @@ const encodeRecords = (keys: Keys, entries: ReadonlyArray<StoreEntry>): ScriptCa
     positions.set(term, position)
     return position
   }
-  const args: Array<string | number> = [sequence, records.length]
+  const search = records.some(({ searchTerms }) => searchTerms !== undefined) ? scriptKeys.push(keys.search) : 0
+  const args: Array<string | number> = [sequence, search, records.length]
   for (const record of records) {
-    const { key, version, parent, indexTerms, uniqueKeys } = record
-    args.push(key, version, encodeRecordBody(record), encodeUniqueKeyOwner(key, parent))
+    const { key, version, parent, indexTerms, uniqueKeys, searchTerms = [] } = record
+    args.push(key, version, encodeRecordBody(record), encodeOwner(key, parent))
     args.push(indexTerms.length, ...indexTerms.map(declareTerm), uniqueKeys.length, ...uniqueKeys)
+    args.push(searchTerms.length, ...searchTerms)
   }
   return { keys: scriptKeys, arguments: args }
 }

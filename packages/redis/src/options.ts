@@ -1,8 +1,8 @@
 /**
  * The options of `RedisStore`.
  */
-import type { HostLogger } from "@tollgate/core"
-import { hostLogger, Options } from "@tollgate/core/internal"
+import type { HostLogger } from "@tollgate/store"
+import { hostLogger, Options } from "@tollgate/store/internal"
 
 /** The options of `RedisStore.open` and `RedisStore.layer`. */
 export interface RedisStoreOptions {

@@ -2,7 +2,7 @@
  * Decodes and encodes the results of commits that Redis keeps for replays: a line of versions, a line of totals, both in
  * the order of the changes, and JSON.
  */
-import type { CommitResult, Replay, ReplayNumbers } from "@tollgate/core/store"
+import type { CommitResult, Replay, ReplayNumbers } from "@tollgate/store"
 
 /** The records that a commit put and the counters that it changed, in the order of its changes. */
 export interface Names {

@@ -3,7 +3,7 @@
  * never parses record bodies. Numbers are formatted with `%.0f`, because Lua's `tostring` loses digits from 1e15.
  */
 import { createHash } from "node:crypto"
-import { postingsInPiece } from "@tollgate/core/store"
+import { postingsInPiece } from "@tollgate/store"
 
 export interface Script {
   readonly lua: string
@@ -45,6 +45,16 @@ local function read_in_chunks(items, first, read)
 end
 `
 
+/** The digits of a place in a member of the sorted set of search terms. */
+export const placeDigits = 16
+
+/** A member begins with its term, and U+0000 comes before all that terms contain: the members of a term come before longer ones. */
+export const searchFunction = `
+local function make_match(term, created, owner)
+  return term .. '\\0' .. string.format('%0${placeDigits}.0f', ${Number.MAX_SAFE_INTEGER} - tonumber(created)) .. owner
+end
+`
+
 export const makeScript = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })
 
 /**
@@ -53,11 +63,13 @@ export const makeScript = (lua: string): Script => ({ lua, sha: createHash("sha1
  * KEYS: records, unique keys, sequence, expiring, the replay key, then terms and counters, to which changes
  * refer by position.
  * ARGV: the data to store after the result for replays, its TTL, its member of `expiring` (or ""), the caller's time in
- * microseconds (or "" for the server's), the number of changes, and the changes, each as a letter and its fields: P put,
- * D delete, C check, L at most, A add, R raise, T take. A list is its length followed by its items.
+ * microseconds (or "" for the server's), the position of the key of search terms (or 0 if none change), the number of changes, and
+ * the changes, each as a letter and its fields: P put, D delete, C check, L at most, A add, R raise, T take, E check of a
+ * counter. A list is its length followed by its items. No other command runs between the checks and the changes.
  */
 export const commit = makeScript(`
 local records, unique_keys, sequence, expiring, replay_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local search = KEYS[tonumber(ARGV[5])]
 
 local replay = redis.call('GET', replay_key)
 if replay then
@@ -66,7 +78,7 @@ if replay then
   return {'replay', replay}
 end
 
-local position = 5
+local position = 6
 local function next_arg()
   position = position + 1
   return ARGV[position]
@@ -83,7 +95,7 @@ local function next_keys()
   return items
 end
 local function format_integer(n) return string.format('%.0f', n) end
-${takeFunction}
+${takeFunction}${searchFunction}
 local server_time
 local function get_server_time()
   if not server_time then
@@ -94,20 +106,24 @@ local function get_server_time()
 end
 
 local changes, replaced, puts = {}, {}, 0
-for i = 1, tonumber(ARGV[5]) do
+for i = 1, tonumber(ARGV[6]) do
   local change = { tag = next_arg() }
   if change.tag == 'P' or change.tag == 'D' or change.tag == 'C' then
     change.key, change.expect = next_arg(), next_arg()
     if change.tag ~= 'C' then
       replaced[change.key] = true
       change.removed_terms, change.removed_unique_keys = next_keys(), next_list()
+      change.removed_search_terms, change.previous_owner = next_list(), next_arg()
     end
     if change.tag == 'P' then
       puts = puts + 1
       change.body, change.owner, change.added_terms, change.unique_keys = next_arg(), next_arg(), next_keys(), next_list()
+      change.added_search_terms = next_list()
     end
   elseif change.tag == 'L' then
     change.key, change.at_most, change.name = next_key(), next_arg(), next_arg()
+  elseif change.tag == 'E' then
+    change.key, change.expect, change.name = next_key(), tonumber(next_arg()), next_arg()
   else
     change.key, change.amount, change.bound, change.ttl, change.name =
       next_key(), tonumber(next_arg()), tonumber(next_arg()), next_arg(), next_arg()
@@ -120,6 +136,8 @@ local new_owners = {}
 for _, change in ipairs(changes) do
   if change.tag == 'L' then
     if redis.call('ZCARD', change.key) > tonumber(change.at_most) then return {'too-many-records', change.name} end
+  elseif change.tag == 'E' then
+    if tonumber(redis.call('GET', change.key) or '0') ~= change.expect then return {'stale', change.name} end
   elseif change.is_counter then
     local value = tonumber(redis.call('GET', change.key) or '0')
     if change.tag == 'A' then
@@ -161,6 +179,12 @@ for _, change in ipairs(changes) do
   for _, unique_key in ipairs(change.removed_unique_keys or {}) do redis.call('HDEL', unique_keys, unique_key) end
 end
 
+local function remove_search_terms(change)
+  for _, term in ipairs(change.removed_search_terms) do
+    redis.call('ZREM', search, make_match(term, change.created, change.previous_owner))
+  end
+end
+
 local now
 local function add_expiring(member, ttl)
   if not now then
@@ -180,6 +204,10 @@ for _, change in ipairs(changes) do
     redis.call('HSET', records, change.key, version .. ' ' .. created .. ' ' .. change.body)
     for _, term in ipairs(change.removed_terms) do redis.call('ZREM', term, change.key) end
     for _, term in ipairs(change.added_terms) do redis.call('ZADD', term, created, change.key) end
+    remove_search_terms(change)
+    for _, term in ipairs(change.added_search_terms) do
+      redis.call('ZADD', search, 0, make_match(term, created, change.owner))
+    end
     for _, unique_key in ipairs(change.unique_keys) do
       redis.call('HSET', unique_keys, unique_key, change.owner)
     end
@@ -187,6 +215,7 @@ for _, change in ipairs(changes) do
   elseif change.tag == 'D' then
     redis.call('HDEL', records, change.key)
     for _, term in ipairs(change.removed_terms) do redis.call('ZREM', term, change.key) end
+    remove_search_terms(change)
   elseif change.is_counter then
     totals[#totals + 1] = format_integer(change.total or change.value)
     if change.tag == 'A' and change.amount < 0 and change.value == 0 then
@@ -584,4 +613,20 @@ local max_kept_totals, kept_ms = 100, 600000
 if redis.call('HLEN', KEYS[1]) >= max_kept_totals then redis.pcall('DEL', KEYS[1]) end
 redis.pcall('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
 redis.pcall('PEXPIRE', KEYS[1], kept_ms)
+`)
+
+/**
+ * Finds search terms. KEYS: search. ARGV: for each query its prefix, the term after which it begins, or "", and its limit.
+ * Returns the members of each. U+0001 comes after the members of a term and before all longer ones; no text in UTF-8
+ * contains the byte 255.
+ */
+export const search = makeScript(`
+local replies = {}
+for i = 1, #ARGV, 3 do
+  local prefix, after, limit = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local from = after == '' and prefix or after .. '\\1'
+  replies[#replies + 1] =
+    redis.call('ZRANGE', KEYS[1], '[' .. from, '(' .. prefix .. '\\255', 'BYLEX', 'LIMIT', 0, limit)
+end
+return replies
 `)

@@ -2,8 +2,9 @@
  * Parses the first argument of `RedisStore`. An ioredis client is recognised by its methods, because your application
  * may use another copy or another major version of ioredis than this package.
  */
-import { Options } from "@tollgate/core/internal"
-import { StoreOpenError } from "@tollgate/core/store"
+
+import { StoreOpenError } from "@tollgate/store"
+import { Options } from "@tollgate/store/internal"
 import { type Cluster, Redis, type RedisOptions } from "ioredis"
 import { withoutCommand } from "./classifyError.ts"
 import { findMisplacedOption } from "./options.ts"

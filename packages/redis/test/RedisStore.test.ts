@@ -1,7 +1,7 @@
 import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
-import { Change, Partition, StoreOpenError, type StoreOperations } from "@tollgate/core/store"
 import { type RedisSource, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
+import { Change, Partition, StoreOpenError, type StoreOperations } from "@tollgate/store"
 import { storeContract } from "@tollgate/store-testkit"
 import {
   bringCountersToZero,
@@ -332,6 +332,15 @@ describe("a Redis store", () => {
       )
       const store = yield* open(url)
       yield* Effect.promise(() => Contention.assertConsistent(store, results))
+    })
+  )
+
+  it.live("is consistent when four clients of a cluster share it", () =>
+    Effect.gen(function* () {
+      const cluster = yield* clusterClient
+      const stores = yield* Effect.all(Array.from({ length: 4 }, () => open(cluster)))
+      const results = yield* Effect.promise(() => Promise.all(stores.map(Contention.compete)))
+      yield* Effect.promise(() => Contention.assertConsistent(stores[0] ?? assert.fail(), results))
     })
   )
 })

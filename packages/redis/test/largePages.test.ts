@@ -2,8 +2,8 @@
  * What is long to read: a connection is shared, so that a long reply delays the replies of all others.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Change, Partition } from "@tollgate/core/store"
 import { RedisStore } from "@tollgate/redis"
+import { Change, Partition } from "@tollgate/store"
 import { startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { Redis } from "ioredis"

@@ -3,8 +3,8 @@
  * formats, and a server whose clock was set back.
  */
 import { assert, it } from "@effect/vitest"
-import { Change, Partition, StoreConflict, type StoreOperations } from "@tollgate/core/store"
 import { RedisStore, type RedisStoreOptions } from "@tollgate/redis"
+import { Change, Partition, StoreConflict, type StoreOperations } from "@tollgate/store"
 import { ManualClock } from "@tollgate/store-testkit"
 import { startFaultyProxy, startRedis } from "@tollgate/testing"
 import { Clock, Effect, Exit } from "effect"

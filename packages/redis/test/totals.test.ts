@@ -2,8 +2,8 @@
  * The totals of large intersections, which the server keeps.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Change, Partition, type StoreOperations } from "@tollgate/core/store"
 import { RedisStore } from "@tollgate/redis"
+import { Change, Partition, type StoreOperations } from "@tollgate/store"
 import { startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { Redis } from "ioredis"
@@ -22,7 +22,7 @@ const put = (key: string, indexTerms: ReadonlyArray<string>) =>
 const setUp = Effect.gen(function* () {
   const { url } = yield* startRedis()
   const store = yield* Effect.acquireRelease(
-    Effect.promise(() => RedisStore.open(url)),
+    Effect.promise(() => RedisStore.open(url, { commandTimeout: 20_000 })),
     (store) => Effect.promise(() => store.close())
   )
   const admin = yield* Effect.acquireRelease(

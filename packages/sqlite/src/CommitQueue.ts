@@ -6,9 +6,9 @@
  * delay. SQLite has no queue for its lock, so the delay gets shorter the longer a commit has waited: a process that has
  * waited for long then finds the lock free before others do. Each commit fails when it has waited for `lockTimeoutMs`.
  */
-import { StoreUnavailable } from "@tollgate/core/store"
+import { StoreUnavailable } from "@tollgate/store"
 import type { Database } from "better-sqlite3"
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import type { ConnectionCache } from "./ConnectionCache.ts"
 import { isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
 
@@ -26,10 +26,13 @@ interface Job {
   readonly operation: StoreUnavailable["operation"]
   /** When the commit arrived, on the monotonic clock. */
   readonly arrival: number
-  /** Runs inside a transaction. Returns a function to call after the transaction is committed. */
-  readonly run: () => () => void
-  readonly fail: (error: StoreUnavailable) => void
+  /** Runs inside a transaction. */
+  readonly run: () => JobExit
+  /** Is called with what `run` has returned after the transaction is committed, or with the error. */
+  readonly resume: (exit: JobExit) => void
 }
+
+type JobExit = Exit.Exit<unknown, unknown>
 
 export class CommitQueue {
   readonly #database: Database
@@ -45,18 +48,13 @@ export class CommitQueue {
   }
 
   /** Runs `run` inside the next transaction, and again from the start if that transaction has to be retried. */
-  submit<A>(operation: StoreUnavailable["operation"], run: () => A): Effect.Effect<A, StoreUnavailable> {
-    return Effect.callback<A, StoreUnavailable>((resume) => {
+  submit<A, E>(
+    operation: StoreUnavailable["operation"],
+    run: () => Exit.Exit<A, E>
+  ): Effect.Effect<A, E | StoreUnavailable> {
+    return Effect.callback<A, E | StoreUnavailable>((resume) => {
       if (this.#isClosed) return resume(Effect.fail(makeClosedError(operation)))
-      const job: Job = {
-        operation,
-        arrival: performance.now(),
-        run: () => {
-          const result = run()
-          return () => resume(Effect.succeed(result))
-        },
-        fail: (error) => resume(Effect.fail(error))
-      }
+      const job: Job = { operation, arrival: performance.now(), run, resume: resume as Job["resume"] }
       this.#pending.push(job)
       this.#schedule(0)
       return Effect.sync(() => {
@@ -78,11 +76,11 @@ export class CommitQueue {
   #schedule(delay: number): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    if (delay === 0) setImmediate(() => this.#flush())
-    else setTimeout(() => this.#flush(), delay)
+    if (delay === 0) setImmediate(this.#flush)
+    else setTimeout(this.#flush, delay)
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     this.#isScheduled = false
     const jobs = this.#pending
     this.#pending = []
@@ -98,17 +96,22 @@ export class CommitQueue {
       return
     }
     let jobs = waiting
+    const exits: Array<JobExit> = []
     let isCommitting = false
     try {
       this.#database.exec("BEGIN IMMEDIATE")
       this.#cache.onBegin()
-      const resumes = runForShort(jobs)
-      jobs = waiting.slice(0, resumes.length)
-      this.#pending = [...waiting.slice(resumes.length), ...this.#pending]
+      const end = performance.now() + maxTransactionMs
+      for (const { run } of waiting) {
+        exits.push(run())
+        if (performance.now() >= end) break
+      }
+      jobs = waiting.slice(0, exits.length)
+      this.#pending = [...waiting.slice(exits.length), ...this.#pending]
       this.#cache.counters.flush()
       isCommitting = true
       this.#database.exec("COMMIT")
-      for (const resume of resumes) resume()
+      for (const [index, { resume }] of jobs.entries()) resume(exits[index] as JobExit)
     } catch (error) {
       this.#cache.reset()
       if (this.#database.open && this.#database.inTransaction) this.#database.exec("ROLLBACK")
@@ -116,8 +119,8 @@ export class CommitQueue {
       // One failing commit must not fail the others in the transaction: retry each in its own transaction.
       else if (jobs.length > 1 && !isCommitting) for (const job of jobs) this.#runTransaction([job])
       else
-        for (const { operation, fail } of jobs) {
-          fail(toUnavailable(operation, error, isCommitting ? "unknown" : "not-applied"))
+        for (const { operation, resume } of jobs) {
+          resume(Exit.fail(toUnavailable(operation, error, isCommitting ? "unknown" : "not-applied")))
         }
     }
     if (this.#pending.length > 0) this.#schedule(0)
@@ -127,22 +130,11 @@ export class CommitQueue {
   #requeue(jobs: ReadonlyArray<Job>, error: unknown): void {
     const now = performance.now()
     const isLate = ({ arrival }: Job): boolean => now - arrival >= lockTimeoutMs
-    for (const job of jobs) if (isLate(job)) job.fail(lockTimeoutError(job.operation, error))
+    for (const job of jobs) if (isLate(job)) job.resume(Exit.fail(lockTimeoutError(job.operation, error)))
     this.#pending = [...jobs.filter((job) => !isLate(job)), ...this.#pending]
     const oldest = this.#pending[0]
     if (oldest !== undefined) this.#schedule(retryDelayMs(now - oldest.arrival))
   }
-}
-
-/** Runs the jobs until the time of a transaction is over. */
-const runForShort = (jobs: ReadonlyArray<Job>): ReadonlyArray<() => void> => {
-  const end = performance.now() + maxTransactionMs
-  const resumes: Array<() => void> = []
-  for (const { run } of jobs) {
-    resumes.push(run())
-    if (performance.now() >= end) break
-  }
-  return resumes
 }
 
 const retryDelayMs = (waitedMs: number): number => {

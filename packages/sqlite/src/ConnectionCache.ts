@@ -2,7 +2,7 @@
  * What transactions on one connection keep in memory, until another connection writes to the file. SQLite reports such
  * writes through `PRAGMA data_version`.
  */
-import type { Database } from "better-sqlite3"
+import type { Database, Statement } from "better-sqlite3"
 import { CounterCache } from "./CounterCache.ts"
 import type { Statements } from "./statements.ts"
 import { VersionCache } from "./VersionCache.ts"
@@ -19,19 +19,18 @@ export class ConnectionCache {
 
   readonly versions: VersionCache
   readonly counters: CounterCache
-  readonly #readDataVersion: () => unknown
+  readonly #dataVersionStatement: Statement
   #dataVersion: unknown
 
   private constructor(database: Database, sql: Statements) {
     this.versions = new VersionCache(sql)
     this.counters = new CounterCache(sql)
-    const statement = database.prepare("PRAGMA data_version").pluck()
-    this.#readDataVersion = () => statement.get()
+    this.#dataVersionStatement = database.prepare("PRAGMA data_version").pluck()
   }
 
   /** Call after a transaction has begun. Forgets everything if another connection has written since the last one. */
   onBegin(): void {
-    const dataVersion = this.#readDataVersion()
+    const dataVersion = this.#dataVersionStatement.get()
     if (dataVersion !== this.#dataVersion) this.reset()
     this.#dataVersion = dataVersion
   }

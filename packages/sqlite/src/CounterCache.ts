@@ -44,13 +44,15 @@ export class CounterCache {
     const counter = this.#find(partition, name)
     counter.value = value
     if (counter.expires < now + ttl) counter.expires = now + ttl + Math.floor(Math.min(ttl / 8, maxExtension))
-    this.#markChanged(counter)
+    if (!counter.isChanged) this.#changed.push(counter)
+    counter.isChanged = true
   }
 
   remove(partition: number, name: string): void {
     const counter = this.#find(partition, name)
     counter.expires = 0
-    this.#markChanged(counter)
+    if (!counter.isChanged) this.#changed.push(counter)
+    counter.isChanged = true
   }
 
   /** Writes what has changed. Call before COMMIT, and before statements that read the table. */
@@ -72,12 +74,6 @@ export class CounterCache {
     this.#counters.clear()
     this.#size = 0
     this.#changed = []
-  }
-
-  #markChanged(counter: Counter): void {
-    if (counter.isChanged) return
-    counter.isChanged = true
-    this.#changed.push(counter)
   }
 
   #find(partition: number, name: string): Counter {

@@ -2,7 +2,7 @@
  * The records that have several index terms. SQLite reads the postings of all terms side by side: at once if there are few,
  * otherwise in pieces of the smallest term. Totals are remembered for the next pages of an unchanged list.
  */
-import { BoundedMap, type Piece, postingsInPiece, type StoreQuery } from "@tollgate/core/store"
+import { BoundedMap, type Piece, postingsInPiece, type StoreQuery } from "@tollgate/store"
 import type { Database } from "better-sqlite3"
 import type { Statements, TermRow } from "./statements.ts"
 

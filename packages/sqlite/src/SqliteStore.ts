@@ -4,8 +4,7 @@
 import { randomUUID } from "node:crypto"
 import { chmod, rename, rm, stat } from "node:fs/promises"
 import { resolve } from "node:path"
-import type { ConfigurationError } from "@tollgate/core"
-import { makeDiskCheck, Options } from "@tollgate/core/internal"
+import type { ConfigurationError } from "@tollgate/store"
 import {
   type ClosableStore,
   type GetByUniqueKey,
@@ -22,15 +21,16 @@ import {
   type StoreUnavailable,
   type StoreWithContents,
   withNow
-} from "@tollgate/core/store"
+} from "@tollgate/store"
+import { captureCaller, makeDiskCheck, Options, withCallerStack } from "@tollgate/store/internal"
 import type { Database } from "better-sqlite3"
-import { Context, Effect, Layer, Schema, type Scope } from "effect"
+import { Context, Effect, Exit, Layer, Schema, type Scope } from "effect"
 import { CommitQueue } from "./CommitQueue.ts"
 import { classifyError } from "./classifyError.ts"
 import { connect } from "./connect.ts"
 import { makeContents } from "./contents.ts"
 import { createPrivateFile, privateMode } from "./privateFile.ts"
-import { readNow, readWithRetry } from "./readWithRetry.ts"
+import { readWithRetry } from "./readWithRetry.ts"
 import { SyncContents } from "./SyncContents.ts"
 import { type LargeList, SyncOperations } from "./SyncOperations.ts"
 import { type SqliteOptions, sqliteOptions } from "./source.ts"
@@ -116,7 +116,7 @@ const makeOperations = (
 
   const clear: StoreOperations["clear"] = (partition) =>
     queue
-      .submit("clear", () => operations.clearBatch(partition, clearBatchSize))
+      .submit("clear", () => Exit.succeed(operations.clearBatch(partition, clearBatchSize)))
       .pipe(Effect.flatMap((hasMore) => (hasMore ? clear(partition) : Effect.void)))
 
   return Store.make({
@@ -124,7 +124,14 @@ const makeOperations = (
     get: (partition, keys) => read("get", () => operations.get(partition, keys)),
     getByUniqueKey: withNow<GetByUniqueKey>(
       (partition, uniqueKeys) => read("getByUniqueKey", () => operations.getByUniqueKey(partition, uniqueKeys)),
-      (partition, uniqueKeys) => readNow(database, () => operations.getByUniqueKey(partition, uniqueKeys))
+      (partition, uniqueKeys) => {
+        try {
+          return Exit.succeed(operations.getByUniqueKey(partition, uniqueKeys))
+        } catch {
+          // The database is closed or locked, or cannot be read: the operation in a fiber says which, or waits.
+          return undefined
+        }
+      }
     ),
     list: (partition, queries) =>
       Effect.flatMap(
@@ -134,15 +141,15 @@ const makeOperations = (
             ? Effect.succeed(pages)
             : Effect.forEach(pages, (page, index) => completePage(page, queries[index]))
       ),
+    search: (partition, queries) => read("search", () => operations.search(partition, queries)),
     counters: (partition, names) =>
       Effect.clockWith((clock) => read("counters", () => operations.readCounters(partition, names, clock))),
     commit: (partition, changes, idempotency) =>
       Effect.clockWith((clock) =>
-        queue
-          .submit("commit", () => operations.apply(partition, changes, idempotency, clock))
-          .pipe(
-            Effect.flatMap((result) => (result instanceof StoreConflict ? Effect.fail(result) : Effect.succeed(result)))
-          )
+        queue.submit("commit", () => {
+          const result = operations.apply(partition, changes, idempotency, clock)
+          return result instanceof StoreConflict ? Exit.fail(result) : Exit.succeed(result)
+        })
       ),
     clear
   })
@@ -200,7 +207,7 @@ export class SqliteStore extends Context.Service<SqliteStore, SqliteStoreOperati
     source: string | Database,
     options?: SqliteOptions
   ): Promise<ClosableStore<StoreWithContents> & { readonly backup: (path: string) => Promise<void> }> {
-    const store = await Store.open(make(source, options))
+    const store = await withCallerStack(Store.open(make(source, options)), captureCaller(SqliteStore.open))
     return { ...store, backup: (path) => Effect.runPromise(store.backup(path)) }
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Synchronous reads and writes of everything in the tables, in short steps. The caller of `write` begins the transaction.
  */
-import { type MicrosecondClock, type Partition, StoreEntry, takeBatch } from "@tollgate/core/store"
+import { type MicrosecondClock, type Partition, StoreEntry, takeBatch } from "@tollgate/store"
 import type { Clock } from "effect"
 import type { ConnectionCache } from "./ConnectionCache.ts"
 import { insertRecord, requireRow, toRecord } from "./recordRows.ts"

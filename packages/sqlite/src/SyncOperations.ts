@@ -6,26 +6,29 @@ import {
   BoundedMap,
   type Change,
   type CommitResult,
+  getSearchRange,
   type IdempotencyRecord,
   type MicrosecondClock,
   type Partition,
   type Piece,
   Preconditions,
   type RecordWithParent,
+  type SearchMatch,
+  type SearchQuery,
   StoreConflict,
   type StorePage,
   type StoreQuery,
   type StoreRecord,
   takePage,
   toReplayedResult
-} from "@tollgate/core/store"
+} from "@tollgate/store"
 import type { Database } from "better-sqlite3"
 import type { Clock } from "effect"
 import { ConnectionCache } from "./ConnectionCache.ts"
 import { getStart, Intersections, isLarge } from "./Intersections.ts"
-import { insertRecord, requireRow, toRecord } from "./recordRows.ts"
+import { decodeSearchTerms, insertRecord, requireRow, toRecord, toRow } from "./recordRows.ts"
 import { decodeReplay, encodeReplay } from "./replays.ts"
-import type { RecordWithParentRow, Statements, TermRow } from "./statements.ts"
+import type { RecordWithParentRow, SearchRow, Statements, TermRow } from "./statements.ts"
 
 type Names = ReadonlyArray<string>
 
@@ -38,12 +41,15 @@ export interface LargeList {
 }
 
 const toRecordWithParent = (row: RecordWithParentRow): RecordWithParent => {
-  const [key, version, parent, terms, uniqueKeys, body, parentVersion, ...rest] = row
-  const record = toRecord(key, [version, parent, terms, uniqueKeys, body])
+  const [key, version, parent, terms, uniqueKeys, searchTerms, body, parentVersion, ...rest] = row
+  const record = toRecord(key, [version, parent, terms, uniqueKeys, searchTerms, body])
   return parent === null || parentVersion === null
     ? { record }
     : { record, parent: toRecord(parent, [parentVersion, ...rest]) }
 }
+
+const toMatch = ([term, place, key, parent]: SearchRow): SearchMatch =>
+  parent === null ? { term, key, place } : { term, key, parent, place }
 
 /** The id of a partition that does not exist. Ids start at 1. */
 const missingPartitionId = 0
@@ -94,6 +100,22 @@ export class SyncOperations {
     return this.#database.transaction(() => queries.map((query) => this.#readPage(id, query)))()
   }
 
+  /** The matches of all queries in one snapshot. */
+  search(
+    partition: Partition.Partition,
+    queries: ReadonlyArray<SearchQuery>
+  ): ReadonlyArray<ReadonlyArray<SearchMatch>> {
+    const id = this.#findPartitionId(partition)
+    return this.#readSnapshot(queries, (query) => {
+      const { from, end } = getSearchRange(query)
+      const rows =
+        end === undefined
+          ? this.#sql.searchFrom.all(id, from, query.limit)
+          : this.#sql.searchBetween.all(id, from, end, query.limit)
+      return rows.map(toMatch)
+    })
+  }
+
   readCounters(partition: Partition.Partition, names: Names, clock: Clock.Clock): ReadonlyArray<number> {
     const now = this.#microseconds.readMillis(clock)
     const id = this.#findPartitionId(partition)
@@ -127,9 +149,11 @@ export class SyncOperations {
     if (updates instanceof StoreConflict) return updates
     // The clock may have caught up with another process.
     const writtenAt = this.#microseconds.readMillis(clock)
+    const writesRecords = Preconditions.writesRecords(changes)
     // A commit that only checks must not write the partition either, which would cost a flush.
-    const isCheckOnly = changes.every(({ _tag }) => _tag === "Check" || _tag === "AtMost")
-    if (isCheckOnly && idempotency === undefined) return { versions: new Map(), totals: new Map() }
+    if (!writesRecords && updates.length === 0 && idempotency === undefined) {
+      return { versions: new Map(), totals: new Map() }
+    }
 
     const id = existingId === missingPartitionId ? requireRow(sql.insertPartition.get(partition)) : existingId
     const totals = new Map<string, number>()
@@ -138,14 +162,15 @@ export class SyncOperations {
       else counters.set(id, counter, value, ttl, writtenAt)
       totals.set(counter, total)
     }
-    const result = { versions: this.#writeRecords(id, changes), totals }
+    const result = { versions: writesRecords ? this.#writeRecords(id, changes) : noVersions, totals }
     if (idempotency !== undefined) {
       const { fingerprint } = idempotency
       const numbers = { versions: [...result.versions], totals: [...result.totals] }
       const replay = encodeReplay({ fingerprint, result: idempotency.result, ...numbers })
       sql.insertReplay.run(id, idempotency.id, replay, writtenAt + idempotency.ttl)
     }
-    if (idempotency !== undefined || result.totals.size > 0) this.#sweep(writtenAt)
+    const isSweepDue = Math.abs(writtenAt - this.#sweptAt) >= sweepIntervalMs
+    if (isSweepDue && (idempotency !== undefined || totals.size > 0)) this.#sweep(writtenAt)
     return result
   }
 
@@ -162,9 +187,8 @@ export class SyncOperations {
     return keys.length + counters + replays > 0
   }
 
-  /** Deletes a limited number of expired counters and idempotency records, at most once per interval. */
+  /** Deletes a limited number of expired counters and idempotency records. */
   #sweep(now: number): void {
-    if (Math.abs(now - this.#sweptAt) < sweepIntervalMs) return
     this.#sweptAt = now
     this.cache.counters.flush()
     // A store with another clock may not see them as expired yet.
@@ -182,9 +206,9 @@ export class SyncOperations {
   }
 
   /** A single statement sees one snapshot. Several need a transaction. */
-  #readSnapshot<A>(names: Names, read: (name: string) => A): ReadonlyArray<A> {
-    const readAll = () => names.map(read)
-    return names.length === 1 ? readAll() : this.#database.transaction(readAll)()
+  #readSnapshot<N, A>(names: ReadonlyArray<N>, read: (name: N) => A): ReadonlyArray<A> {
+    if (names.length === 1) return names.map(read)
+    return this.#database.transaction(() => names.map(read))()
   }
 
   #readPage(partition: number, query: StoreQuery): StorePage | LargeList {
@@ -234,7 +258,6 @@ export class SyncOperations {
 
   /** Returns the new version of each record. */
   #writeRecords(partition: number, changes: ReadonlyArray<Change>): ReadonlyMap<string, number> {
-    if (!Preconditions.writesRecords(changes)) return noVersions
     const sql = this.#sql
     const versions = new Map<string, number>()
     const puts = changes.reduce((count, { _tag }) => count + (_tag === "Put" ? 1 : 0), 0)
@@ -254,7 +277,7 @@ export class SyncOperations {
   }
 
   #put(partition: number, change: Change & { readonly _tag: "Put" }, version: number): void {
-    const { key, body, indexTerms: terms, uniqueKeys, parent = null } = change
+    const { key, indexTerms: terms, uniqueKeys, searchTerms = [] } = change
     const sql = this.#sql
     this.cache.versions.invalidate(partition, key)
     const existing = change.expect === 0 ? undefined : sql.recordIndex.get(partition, key)
@@ -264,10 +287,15 @@ export class SyncOperations {
     }
     const { id } = existing
     const previousTerms: Names = JSON.parse(existing.terms)
-    sql.updateRecord.run(version, parent, JSON.stringify(terms), JSON.stringify(uniqueKeys), body, id)
+    const previousSearchTerms = decodeSearchTerms(existing.search)
+    sql.updateRecord.run(...toRow({ ...change, version }), id)
     for (const term of previousTerms) if (!terms.includes(term)) this.#removeFromIndex(partition, term, id)
     for (const term of terms)
       if (!previousTerms.includes(term)) sql.insertPosting.run(requireRow(sql.incrementTerm.get(partition, term)), id)
+    for (const term of previousSearchTerms)
+      if (!searchTerms.includes(term)) sql.deleteSearchTerm.run(partition, term, id)
+    for (const term of searchTerms)
+      if (!previousSearchTerms.includes(term)) sql.insertSearchTerm.run(partition, term, id)
     for (const uniqueKey of uniqueKeys) sql.insertUniqueKey.run(partition, uniqueKey, id)
   }
 
@@ -276,6 +304,7 @@ export class SyncOperations {
     const existing = this.#sql.recordIndex.get(partition, key)
     if (existing === undefined) return
     for (const term of JSON.parse(existing.terms) as Names) this.#removeFromIndex(partition, term, existing.id)
+    for (const term of decodeSearchTerms(existing.search)) this.#sql.deleteSearchTerm.run(partition, term, existing.id)
     this.#sql.deleteRecord.run(existing.id)
   }
 

@@ -1,7 +1,7 @@
 /**
  * Classifies errors from SQLite and the file system: a message, and whether to retry.
  */
-import { StoreUnavailable } from "@tollgate/core/store"
+import { StoreUnavailable } from "@tollgate/store"
 
 export const getErrorCode = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""

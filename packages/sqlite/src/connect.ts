@@ -4,8 +4,8 @@
  */
 import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
-import { previewData } from "@tollgate/core/internal"
-import { StoreOpenError } from "@tollgate/core/store"
+import { StoreOpenError } from "@tollgate/store"
+import { previewData } from "@tollgate/store/internal"
 import Sqlite, { type Database } from "better-sqlite3"
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import { classifyError, isAddonError, isBusy } from "./classifyError.ts"

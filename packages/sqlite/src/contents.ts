@@ -1,16 +1,17 @@
 /**
  * Everything in the database, as streams of short reads: other processes can write in between.
  */
-import { ChunkedSort } from "@tollgate/core/internal"
+
 import {
   type Partition,
   StoreContents,
   type StoreContentsOperations,
   StoreEntry,
   type StoreUnavailable
-} from "@tollgate/core/store"
+} from "@tollgate/store"
+import { ChunkedSort } from "@tollgate/store/internal"
 import type { Database } from "better-sqlite3"
-import { Clock, Effect, Option, Stream } from "effect"
+import { Clock, Effect, Exit, Option, Stream } from "effect"
 import type { CommitQueue } from "./CommitQueue.ts"
 import { readWithRetry } from "./readWithRetry.ts"
 import type { Step, SyncContents } from "./SyncContents.ts"
@@ -77,6 +78,6 @@ export const makeContents = (
       )
     ),
     read: readPartition,
-    write: (partition, entries) => queue.submit("write", () => contents.write(partition, entries))
+    write: (partition, entries) => queue.submit("write", () => Exit.succeed(contents.write(partition, entries)))
   })
 }

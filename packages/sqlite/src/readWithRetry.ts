@@ -1,9 +1,9 @@
 /**
  * Reads from the database, and waits off the event loop while another process holds the lock.
  */
-import type { StoreUnavailable } from "@tollgate/core/store"
+import type { StoreUnavailable } from "@tollgate/store"
 import type { Database } from "better-sqlite3"
-import { Clock, Effect, Exit, Schedule } from "effect"
+import { Clock, Effect, Schedule } from "effect"
 import { isBusy, makeClosedError, toUnavailable } from "./classifyError.ts"
 
 export const readWithRetry = <A>(
@@ -28,14 +28,4 @@ export const readWithRetry = <A>(
       Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
     )
   )
-}
-
-/** Reads at once, without a fiber. Returns `undefined` if the database is closed or locked, or if reading fails. */
-export const readNow = <A>(database: Database, run: () => A): Exit.Exit<A> | undefined => {
-  if (!database.open) return undefined
-  try {
-    return Exit.succeed(run())
-  } catch {
-    return undefined
-  }
 }

@@ -23,6 +23,7 @@ const migrations: ReadonlyArray<string> = [
     parent TEXT,
     terms TEXT NOT NULL,
     claims TEXT NOT NULL,
+    search TEXT NOT NULL,
     body TEXT NOT NULL,
     UNIQUE (partition, key)
   ) STRICT;
@@ -49,6 +50,14 @@ const migrations: ReadonlyArray<string> = [
     PRIMARY KEY (term, record)
   ) STRICT, WITHOUT ROWID;
 
+  -- SQLite compares texts by their bytes in UTF-8, and so by their code points.
+  CREATE TABLE tollgate_search (
+    partition INTEGER NOT NULL,
+    term TEXT NOT NULL,
+    record INTEGER NOT NULL,
+    PRIMARY KEY (partition, term, record DESC)
+  ) STRICT, WITHOUT ROWID;
+
   CREATE TABLE tollgate_counters (
     partition INTEGER NOT NULL,
     name TEXT NOT NULL,
@@ -69,8 +78,8 @@ const migrations: ReadonlyArray<string> = [
   `
 ]
 
-/** The version that previews of 0.1 wrote. The migrations begin after it. */
-const previewVersion = 1
+/** The last version that previews of 0.1 wrote. The migrations begin after it. */
+const previewVersion = 2
 
 export const latestVersion = previewVersion + migrations.length
 

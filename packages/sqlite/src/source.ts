@@ -1,8 +1,9 @@
 /**
  * The arguments of `SqliteStore`. They are validated before any file is opened or created.
  */
-import { Options } from "@tollgate/core/internal"
-import type { ClockSource } from "@tollgate/core/store"
+
+import type { ClockSource } from "@tollgate/store"
+import { Options } from "@tollgate/store/internal"
 
 /** The options of `SqliteStore.open` and `SqliteStore.layer`. */
 export interface SqliteOptions {

@@ -5,10 +5,12 @@
  */
 import type Sqlite from "better-sqlite3"
 
-/** version, parent, terms, unique keys, body */
-export type RecordRow = [number, string | null, string, string, string]
+/** version, parent, terms, unique keys, search terms, body */
+export type RecordRow = [number, string | null, string, string, string, string]
 /** key and columns of the record, then the columns of its parent */
-export type RecordWithParentRow = [string, ...RecordRow, number | null, string | null, string, string, string]
+export type RecordWithParentRow = [string, ...RecordRow, number | null, string | null, string, string, string, string]
+
+export type SearchRow = [term: string, record: number, key: string, parent: string | null]
 
 /** An index term and the number of records that have it. */
 export interface TermRow {
@@ -17,7 +19,14 @@ export interface TermRow {
 }
 
 const selectColumns = (table: string) =>
-  ["version", "parent", "terms", "claims", "body"].map((name) => `${table}.${name}`).join(", ")
+  ["version", "parent", "terms", "claims", "search", "body"].map((name) => `${table}.${name}`).join(", ")
+
+/** A search in the order of the primary key. CROSS JOIN: SQLite reads the terms first, whatever its statistics say. */
+const makeSearch = (range: string) =>
+  `SELECT s.term, s.record, r.key, r.parent FROM tollgate_search s CROSS JOIN tollgate_records r ON r.id = s.record
+   WHERE s.partition = ? AND ${range} ORDER BY s.term, s.record DESC LIMIT ?`
+
+export const searchSql = { from: makeSearch("s.term >= ?"), between: makeSearch("s.term >= ? AND s.term < ?") }
 
 interface Query<Parameters extends ReadonlyArray<unknown>, Row> {
   get(...parameters: Parameters): Row | undefined
@@ -68,14 +77,15 @@ export const prepareStatements = (database: Sqlite.Database) => {
       `SELECT r.key, ${selectColumns("r")} FROM tollgate_records r WHERE id = ?`
     ),
     version: value<[number, string], number>("SELECT version FROM tollgate_records WHERE partition = ? AND key = ?"),
-    recordIndex: object<[number, string], { id: number; terms: string; claims: string }>(
-      "SELECT id, terms, claims FROM tollgate_records WHERE partition = ? AND key = ?"
+    recordIndex: object<[number, string], { id: number; terms: string; claims: string; search: string }>(
+      "SELECT id, terms, claims, search FROM tollgate_records WHERE partition = ? AND key = ?"
     ),
-    insertRecord: write<[number, string, number, string | null, string, string, string]>(
-      "INSERT INTO tollgate_records (partition, key, version, parent, terms, claims, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    insertRecord: write<[number, string, ...RecordRow]>(
+      `INSERT INTO tollgate_records (partition, key, version, parent, terms, claims, search, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
     ),
-    updateRecord: write<[number, string | null, string, string, string, number]>(
-      "UPDATE tollgate_records SET version = ?, parent = ?, terms = ?, claims = ?, body = ? WHERE id = ?"
+    updateRecord: write<[...RecordRow, number]>(
+      `UPDATE tollgate_records SET version = ?, parent = ?, terms = ?, claims = ?, search = ?, body = ? WHERE id = ?`
     ),
     deleteRecord: write<[number]>("DELETE FROM tollgate_records WHERE id = ?"),
     keys: value<[number, number], string>("SELECT key FROM tollgate_records WHERE partition = ? LIMIT ?"),
@@ -114,6 +124,13 @@ export const prepareStatements = (database: Sqlite.Database) => {
     newestRecordIds: value<[number, number, number, number], number>(
       "SELECT record FROM tollgate_postings WHERE term = ? AND record < ? ORDER BY record DESC LIMIT ? OFFSET ?"
     ),
+
+    insertSearchTerm: write<[number, string, number]>("INSERT INTO tollgate_search VALUES (?, ?, ?)"),
+    deleteSearchTerm: write<[number, string, number]>(
+      "DELETE FROM tollgate_search WHERE partition = ? AND term = ? AND record = ?"
+    ),
+    searchFrom: row<[number, string, number], SearchRow>(searchSql.from),
+    searchBetween: row<[number, string, string, number], SearchRow>(searchSql.between),
 
     counter: value<[number, string, number], number>(
       "SELECT value FROM tollgate_counters WHERE partition = ? AND name = ? AND expires > ?"

@@ -12,8 +12,8 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { ConfigurationError } from "@tollgate/core"
-import { Change, Partition, Store, StoreOpenError } from "@tollgate/core/store"
 import { BackupError, type SqliteOptions, SqliteStore } from "@tollgate/sqlite"
+import { Change, Partition, Store, StoreOpenError } from "@tollgate/store"
 import { storeContract } from "@tollgate/store-testkit"
 import { Contention, runWorkers, temporaryFolder } from "@tollgate/testing"
 import Sqlite from "better-sqlite3"
@@ -43,7 +43,7 @@ describe("opening a SQLite store", () => {
       yield* store.commit(partition, [put("a")])
       const database = new Sqlite(path)
       assert.strictEqual(database.pragma("journal_mode", { simple: true }), "wal")
-      assert.strictEqual(database.pragma("user_version", { simple: true }), 2)
+      assert.strictEqual(database.pragma("user_version", { simple: true }), 3)
       database.close()
       yield* Effect.promise(() => store.close())
     })
@@ -125,7 +125,11 @@ describe("opening a SQLite store", () => {
       yield* store.commit(partition, [put("a")])
       yield* Effect.promise(() => store.close())
       // The first previews had no table for the version.
-      for (const statement of ["UPDATE tollgate_schema SET version = 1", "DROP TABLE tollgate_schema"]) {
+      for (const statement of [
+        "UPDATE tollgate_schema SET version = 2",
+        "UPDATE tollgate_schema SET version = 1",
+        "DROP TABLE tollgate_schema"
+      ]) {
         const preview = new Sqlite(path)
         preview.exec(statement)
         preview.pragma("user_version = 1")

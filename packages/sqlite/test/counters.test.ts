@@ -3,8 +3,8 @@
  */
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Change, type CommitResult, Partition, StoreEntry } from "@tollgate/core/store"
 import { SqliteStore } from "@tollgate/sqlite"
+import { Change, type CommitResult, Partition, StoreEntry } from "@tollgate/store"
 import { temporaryFolder } from "@tollgate/testing"
 import Sqlite from "better-sqlite3"
 import { Clock, Effect } from "effect"
@@ -77,7 +77,10 @@ describe("the counters of a SQLite store", () => {
         results.map((_, index) => index + 2)
       )
       assert.deepStrictEqual(yield* store.counters(partition, ["n"]), [51])
-      assert.strictEqual(query("SELECT total_changes()"), before + 1)
+      // On a busy machine a transaction may end early, so that it does not occupy the event loop for too long.
+      const written = Number(query("SELECT total_changes()")) - Number(before)
+      assert.isAtLeast(written, 1)
+      assert.isAtMost(written, 5)
     })
   )
 
@@ -139,6 +142,12 @@ describe("the counters of a SQLite store", () => {
           const conflict = yield* Effect.flip(store.commit(partition, [limited]))
           assert.strictEqual(conflict._tag === "StoreConflict" && conflict.reason, "counter-exceeded")
         }
+        for (const store of [one, other, one, one, other, other]) {
+          const check = Change.CheckCounter({ counter: "n", expect: expected })
+          assert.strictEqual(getTotal(yield* store.commit(partition, [check, add("n")])), ++expected)
+          const conflict = yield* Effect.flip(store.commit(partition, [check, add("n")]))
+          assert.strictEqual(conflict._tag === "StoreConflict" && conflict.reason, "stale")
+        }
       })
     )
   }
@@ -149,7 +158,11 @@ describe("the counters of a SQLite store", () => {
       for (let round = 0; round < 3; round++) {
         const commits = [store.commit(partition, [add("n", 5, 3_000)]), store.commit(partition, [add("n", 1, 1)])]
         assert.deepStrictEqual((yield* Effect.all(commits)).map(getTotal), [5, 6])
+        const check = Change.CheckCounter({ counter: "n", expect: 6 })
+        yield* store.commit(partition, [check])
         yield* TestClock.adjust(10_000)
+        assert.deepInclude(yield* Effect.flip(store.commit(partition, [check])), { reason: "stale", subject: "n" })
+        yield* store.commit(partition, [Change.CheckCounter({ counter: "n", expect: 0 })])
         // This commit removes what has expired.
         yield* store.commit(partition, [add("other", 1, 1)])
         assert.strictEqual(query("SELECT count(*) FROM tollgate_counters WHERE name = 'n'"), 0)

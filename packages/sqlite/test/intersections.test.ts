@@ -2,8 +2,8 @@
  * Pages of several index terms, each with a total that is counted anew and then remembered.
  */
 import { assert, it } from "@effect/vitest"
-import { Change, Partition } from "@tollgate/core/store"
 import { SqliteStore } from "@tollgate/sqlite"
+import { Change, Partition } from "@tollgate/store"
 import { Effect } from "effect"
 
 const partition = Partition.forKeyBucket("acme", "production")

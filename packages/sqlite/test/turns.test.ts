@@ -3,8 +3,8 @@
  */
 import { setImmediate as nextTick } from "node:timers/promises"
 import { assert, it } from "@effect/vitest"
-import { Change, Partition } from "@tollgate/core/store"
 import { SqliteStore } from "@tollgate/sqlite"
+import { Change, Partition } from "@tollgate/store"
 import { Effect } from "effect"
 
 const partition = Partition.forKeyBucket("acme", "production")

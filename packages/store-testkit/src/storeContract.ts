@@ -10,7 +10,7 @@
  * ```
  */
 import { layer as withLayer } from "@effect/vitest"
-import type { Store, StoreContents } from "@tollgate/core/store"
+import type { Store, StoreContents } from "@tollgate/store"
 import type { Layer } from "effect"
 import { describe } from "vitest"
 import type { ContractCase, ContractGroup } from "./contract/ContractCase.ts"
@@ -20,6 +20,7 @@ import { clear } from "./contract/clear.ts"
 import { commits } from "./contract/commits.ts"
 import { concurrency } from "./contract/concurrency.ts"
 import { contents } from "./contract/contents.ts"
+import { counterChecks } from "./contract/counterChecks.ts"
 import { counterRemoval } from "./contract/counterRemoval.ts"
 import { counters } from "./contract/counters.ts"
 import { idempotency } from "./contract/idempotency.ts"
@@ -31,6 +32,7 @@ import { makeCallerCases, makeServerCases } from "./contract/rateLimitCases.ts"
 import { rateLimits } from "./contract/rateLimits.ts"
 import { records } from "./contract/records.ts"
 import { scale } from "./contract/scale.ts"
+import { searching } from "./contract/searching.ts"
 import { serverRateLimits } from "./contract/serverRateLimits.ts"
 import { uniqueKeys } from "./contract/uniqueKeys.ts"
 
@@ -48,10 +50,12 @@ export const makeContractCases = ({ clock = "caller" }: ContractOptions = {}): R
   ...records,
   ...uniqueKeys,
   ...listing,
+  ...searching,
   ...commits,
   ...parents,
   ...counters,
   ...counterRemoval,
+  ...counterChecks,
   ...(clock === "caller"
     ? makeCallerCases({ ...rateLimits, ...callerRateLimits })
     : makeServerCases({ ...rateLimits, ...serverRateLimits })),

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { Change, Partition, Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { Change, Partition, Store } from "@tollgate/store"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,7 +1,7 @@
 /**
  * Stores whose contents are read or written wrongly, each in one way, and the case that must detect it.
  */
-import type { StoreContentsOperations, StoreEntry, StoreOperations, StoreRecord } from "@tollgate/core/store"
+import type { StoreContentsOperations, StoreEntry, StoreOperations, StoreRecord } from "@tollgate/store"
 import { Effect, Stream } from "effect"
 
 type BreakContents = (inner: StoreContentsOperations, store: StoreOperations) => StoreContentsOperations
@@ -74,6 +74,11 @@ export const brokenContents: ReadonlyArray<BrokenContents> = [
     fault: "a copied record loses its index terms",
     caughtBy: ofRecord,
     breakContents: rewriteRecords((record) => ({ ...record, indexTerms: [] }))
+  },
+  {
+    fault: "a copied record loses its search terms",
+    caughtBy: "a copy has the same terms, and its records can be changed",
+    breakContents: rewriteRecords(({ searchTerms: _, ...record }) => record)
   },
   {
     fault: "a copied record loses its unique keys",

@@ -1,7 +1,7 @@
 /**
  * Stores that violate the contract of rate limits, `Raise`, negative `Add` and descending lists.
  */
-import { Change, type Partition, StoreConflict, type StoreOperations, type StoreQuery } from "@tollgate/core/store"
+import { Change, type Partition, StoreConflict, type StoreOperations, type StoreQuery } from "@tollgate/store"
 import { Clock, Effect, Option } from "effect"
 import type { BrokenStore } from "./brokenStores.ts"
 

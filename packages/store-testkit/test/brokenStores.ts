@@ -3,12 +3,15 @@
  */
 import {
   Change,
+  compareCodePoints,
   type Partition,
+  type SearchMatch,
+  type SearchQuery,
   StoreConflict,
   type StoreOperations,
   type StorePage,
   type StoreQuery
-} from "@tollgate/core/store"
+} from "@tollgate/store"
 import { Effect } from "effect"
 
 export interface BrokenStore {
@@ -58,6 +61,36 @@ const mapQueries =
   (alter: (query: StoreQuery) => StoreQuery): BrokenStore["breakStore"] =>
   (inner) => ({ ...inner, list: (partition, queries) => inner.list(partition, queries.map(alter)) })
 
+const mapSearches =
+  (
+    alter: (matches: ReadonlyArray<SearchMatch>, query: SearchQuery) => ReadonlyArray<SearchMatch>
+  ): BrokenStore["breakStore"] =>
+  (inner) => ({
+    ...inner,
+    search: (partition, queries) =>
+      Effect.map(inner.search(partition, queries), (found) =>
+        found.map((matches, index) => alter(matches, queries[index] ?? { prefix: "", limit: 0 }))
+      )
+  })
+
+/** Finds more than the prefix, of all terms of the partition. */
+const searchAll =
+  (matches: (term: string, query: SearchQuery) => boolean): BrokenStore["breakStore"] =>
+  (inner) => ({
+    ...inner,
+    search: (partition, queries) =>
+      Effect.map(inner.search(partition, [{ prefix: "", limit: 1_000_000 }]), ([all = []]) =>
+        queries.map((query) =>
+          all
+            .filter(
+              ({ term }) =>
+                matches(term, query) && (query.after === undefined || compareCodePoints(term, query.after) > 0)
+            )
+            .slice(0, query.limit)
+        )
+      )
+  })
+
 /** Reads the records that a commit replaces. */
 const readReplaced = (inner: StoreOperations, partition: Partition.Partition, changes: ReadonlyArray<Change>) =>
   inner.get(
@@ -82,14 +115,14 @@ const ignoreExpected = (isAffected: (change: Tagged<"Put">) => boolean): BrokenS
     })
   )
 
-/** Deletes a record, but keeps its index terms or its unique keys. */
-const keepAfterDelete = (field: "indexTerms" | "uniqueKeys"): BrokenStore["breakStore"] =>
+/** Deletes a record, but keeps its index terms, its search terms or its unique keys. */
+const keepAfterDelete = (field: "indexTerms" | "searchTerms" | "uniqueKeys"): BrokenStore["breakStore"] =>
   replaceCommit((inner) =>
     Effect.fnUntraced(function* (partition, changes, idempotency) {
       const deleted = new Set(changes.flatMap((change) => (change._tag === "Delete" ? [change.key] : [])))
       const replaced = yield* readReplaced(inner, partition, changes)
       const result = yield* inner.commit(partition, changes, idempotency)
-      const leftovers = replaced.flatMap((record) => (record && deleted.has(record.key) ? record[field] : []))
+      const leftovers = replaced.flatMap((record) => (record && deleted.has(record.key) ? (record[field] ?? []) : []))
       yield* Effect.ignore(
         inner.commit(partition, leftovers.length === 0 ? [] : [makeLeftover({ [field]: leftovers })])
       )
@@ -117,7 +150,183 @@ const checkMaximumEarly: BrokenStore["breakStore"] = replaceCommit((inner) =>
   })
 )
 
+const inCodePoints = "terms are in the order of their code points, and prefixes have no wildcards"
+const replaced = "a replaced record has only its new terms, and a deleted one none"
+const findsPrefix = "a search finds the terms that begin with its prefix, with their records"
+
+const brokenSearches: ReadonlyArray<BrokenStore> = [
+  {
+    fault: "search terms are found whole only",
+    caughtBy: findsPrefix,
+    breakStore: mapSearches((matches, { prefix }) => matches.filter(({ term }) => term === prefix))
+  },
+  {
+    fault: "a search ignores case",
+    caughtBy: findsPrefix,
+    breakStore: searchAll((term, { prefix }) => term.toLowerCase().startsWith(prefix.toLowerCase()))
+  },
+  {
+    fault: "a match lacks the parent of its record",
+    caughtBy: findsPrefix,
+    breakStore: mapSearches((matches) => matches.map(({ parent: _, ...match }) => match))
+  },
+  {
+    fault: "search terms are in the order of their UTF-16 code units",
+    caughtBy: inCodePoints,
+    breakStore: mapSearches((matches) =>
+      matches.toSorted((left, right) => (left.term === right.term ? 0 : left.term < right.term ? -1 : 1))
+    )
+  },
+  {
+    fault: "an underscore in a prefix stands for any character",
+    caughtBy: inCodePoints,
+    breakStore: searchAll((term, { prefix }) =>
+      Array.from(prefix).every((character, index) => character === "_" || Array.from(term)[index] === character)
+    )
+  },
+  {
+    fault: "a percent sign in a prefix stands for anything",
+    caughtBy: inCodePoints,
+    breakStore: searchAll((term, { prefix }) => term.startsWith(prefix.split("%", 1)[0] ?? ""))
+  },
+  {
+    fault: "terms after the Basic Multilingual Plane are not found by shorter prefixes",
+    caughtBy: inCodePoints,
+    breakStore: mapSearches((matches, { prefix }) =>
+      matches.filter(({ term }) => compareCodePoints(term, `${prefix}\uffff`) < 0)
+    )
+  },
+  {
+    fault: "a search begins with the term after which it begins",
+    caughtBy: inCodePoints,
+    breakStore: (inner) => ({
+      ...inner,
+      search: (partition, queries) =>
+        Effect.map(inner.search(partition, [{ prefix: "", limit: 1_000_000 }]), ([all = []]) =>
+          queries.map(({ prefix, limit, after = prefix }) =>
+            all.filter(({ term }) => term.startsWith(prefix) && compareCodePoints(term, after) >= 0).slice(0, limit)
+          )
+        )
+    })
+  },
+  {
+    fault: "records with the same search term are found oldest first",
+    caughtBy: "records with the same term are found newest first",
+    breakStore: mapSearches((matches) =>
+      matches.toSorted((left, right) => compareCodePoints(left.term, right.term) || left.place - right.place)
+    )
+  },
+  {
+    fault: "an update moves a record to the front of its search terms",
+    caughtBy: "records with the same term are found newest first",
+    breakStore: (inner) => ({
+      ...inner,
+      search: Effect.fnUntraced(function* (partition, queries) {
+        const found = yield* inner.search(partition, queries)
+        const records = yield* inner.get(
+          partition,
+          found.flatMap((matches) => matches.map(({ key }) => key))
+        )
+        const versions = new Map(records.map((record) => [record?.key, record?.version ?? 0]))
+        const getVersion = ({ key }: SearchMatch) => versions.get(key) ?? 0
+        return found.map((matches) =>
+          matches.toSorted(
+            (left, right) => compareCodePoints(left.term, right.term) || getVersion(right) - getVersion(left)
+          )
+        )
+      })
+    })
+  },
+  {
+    fault: "an update keeps the former search terms",
+    caughtBy: replaced,
+    breakStore: replaceCommit((inner) =>
+      Effect.fnUntraced(function* (partition, changes, idempotency) {
+        const former = yield* readReplaced(inner, partition, changes)
+        const terms = new Map(former.map((record) => [record?.key, record?.searchTerms ?? []]))
+        const kept = changes.map((change) => {
+          if (change._tag !== "Put") return change
+          const searchTerms = [...new Set([...(change.searchTerms ?? []), ...(terms.get(change.key) ?? [])])]
+          return searchTerms.length === 0 ? change : { ...change, searchTerms }
+        })
+        return yield* inner.commit(partition, kept, idempotency)
+      })
+    )
+  },
+  { fault: "a delete keeps the search terms", caughtBy: replaced, breakStore: keepAfterDelete("searchTerms") },
+  {
+    fault: "an update does not change search terms",
+    caughtBy: replaced,
+    breakStore: replaceCommit((inner) =>
+      Effect.fnUntraced(function* (partition, changes, idempotency) {
+        const former = yield* readReplaced(inner, partition, changes)
+        const terms = new Map(
+          former.flatMap((record) => (record === undefined ? [] : [[record.key, record.searchTerms]]))
+        )
+        const kept = changes.map((change) => {
+          if (change._tag !== "Put" || !terms.has(change.key)) return change
+          const { searchTerms: _, ...rest } = change
+          const searchTerms = terms.get(change.key)
+          return searchTerms === undefined ? rest : { ...rest, searchTerms }
+        })
+        return yield* inner.commit(partition, kept, idempotency)
+      })
+    )
+  },
+  {
+    fault: "a search sees the partitions whose names begin with that of its own",
+    caughtBy: "queries of one call are independent, and see only their partition",
+    breakStore: (inner) => {
+      const partitions = new Set<Partition.Partition>()
+      return {
+        ...inner,
+        commit: (partition, changes, idempotency) => {
+          partitions.add(partition)
+          return inner.commit(partition, changes, idempotency)
+        },
+        search: (partition, queries) =>
+          Effect.map(
+            Effect.forEach(
+              [partition, ...[...partitions].filter((name) => name !== partition && name.startsWith(partition))],
+              (name) => inner.search(name, queries)
+            ),
+            (found) => queries.map((_, index) => found.flatMap((matches) => matches[index] ?? []))
+          )
+      }
+    }
+  },
+  {
+    fault: "a limit is that of all queries of a call",
+    caughtBy: "queries of one call are independent, and see only their partition",
+    breakStore: (inner) => ({
+      ...inner,
+      search: (partition, queries) => {
+        const limit = Math.min(...queries.map(({ limit }) => limit))
+        return inner.search(
+          partition,
+          queries.map((query) => ({ ...query, limit }))
+        )
+      }
+    })
+  },
+  {
+    fault: "a search finds at most a thousand terms",
+    caughtBy: "many records with a common beginning are found completely, and page after page",
+    breakStore: mapSearches((matches) => matches.slice(0, 1_000))
+  },
+  {
+    fault: "search terms are truncated",
+    caughtBy: "a record may have 64 terms of 256 UTF-16 code units",
+    breakStore: rewriteChanges((change) =>
+      change._tag === "Put" && change.searchTerms !== undefined
+        ? [{ ...change, searchTerms: [...new Set(change.searchTerms.map((term) => term.slice(0, 200)))] }]
+        : [change]
+    )
+  }
+]
+
 export const brokenStores: ReadonlyArray<BrokenStore> = [
+  ...brokenSearches,
   {
     fault: "an update ignores the expected version",
     caughtBy: "an update conflicts unless it expects the current version",

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs"
-import { Store, type StoreWithContents } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { Store, type StoreWithContents } from "@tollgate/store"
 import { type ContractCase, makeContractCases, ReferenceModel } from "@tollgate/store-testkit"
 import { Effect, Exit } from "effect"
 import { describe, expect, it } from "vitest"
 import { brokenContents } from "./brokenContents.ts"
+import { brokenCounterChecks } from "./brokenCounterChecks.ts"
 import { brokenCounters, workingLimits } from "./brokenCounters.ts"
 import { brokenStores } from "./brokenStores.ts"
 
@@ -18,7 +19,7 @@ const allBrokenStores: ReadonlyArray<{
   readonly caughtBy: string
   readonly breakStore: BreakStore
 }> = [
-  ...[...brokenStores, ...brokenCounters].map(({ breakStore, ...broken }) => ({
+  ...[...brokenStores, ...brokenCounters, ...brokenCounterChecks].map(({ breakStore, ...broken }) => ({
     ...broken,
     breakStore: (store: StoreWithContents) => ({ ...breakStore(store), contents: store.contents })
   })),

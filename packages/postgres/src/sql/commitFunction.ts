@@ -9,17 +9,18 @@ import { lookUp, scoped } from "./names.ts"
  * The numbers by which a change is encoded as kind, subject, amount, bound and ttl. The subject is the position of the
  * record in `record_keys`, of the counter in `counter_names`, or of the term in `term_names`.
  *
- * | kind     | amount          | bound                  |
- * |----------|-----------------|------------------------|
- * | check    | expected version| 0                      |
- * | put      | expected version| position in `puts`     |
- * | delete   | expected version| 0                      |
- * | atMost   | maximum         | 0                      |
- * | add      | by              | maximum                |
- * | raise    | to              | 0                      |
- * | take     | cost × interval | burst × interval       |
+ * | kind         | amount          | bound                  |
+ * |--------------|-----------------|------------------------|
+ * | check        | expected version| 0                      |
+ * | put          | expected version| position in `puts`     |
+ * | delete       | expected version| 0                      |
+ * | atMost       | maximum         | 0                      |
+ * | add          | by              | maximum                |
+ * | raise        | to              | 0                      |
+ * | take         | cost × interval | burst × interval       |
+ * | checkCounter | expected value  | 0                      |
  */
-export const kinds = { check: 1, put: 2, delete: 3, atMost: 4, add: 5, raise: 6, take: 7 } as const
+export const kinds = { check: 1, put: 2, delete: 3, atMost: 4, add: 5, raise: 6, take: 7, checkCounter: 8 } as const
 
 /** The numbers of a change, in their order. */
 export const fields = ["kind", "subject", "amount", "bound", "ttl"] as const
@@ -177,6 +178,18 @@ BEGIN
       LEFT JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.version", `r.key = ${scoped("k.key")}`)} ON true;
   END IF;
   IF cardinality(counter_names) > 0 THEN
+    -- Every change of a counter holds the lock of its partition until it has ended. So the counters, also those without a
+    -- row, stay as they are until the end of this transaction. At read committed, the statements below see what was
+    -- committed before the lock was granted. At other isolation levels they may not: this fails then, because a row was
+    -- changed or removed, or because one appeared where a row is inserted. That row is expired.
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+      PERFORM c.name FROM unnest(counter_names) n (name)
+        CROSS JOIN LATERAL (SELECT c.name FROM ${schema}.tollgate_counters c
+          WHERE c.name = ${scoped("n.name")} OFFSET 0 FOR UPDATE) c;
+      INSERT INTO ${schema}.tollgate_counters (name, original_name, value, expires)
+        SELECT ${scoped("n.name")}, original_names ->> n.name, 0, 0 FROM unnest(counter_names) n (name)
+        ON CONFLICT (name) DO NOTHING;
+    END IF;
     SELECT array_agg(coalesce(c.value, 0) ORDER BY n.position), array_agg(coalesce(c.expires, 0) ORDER BY n.position)
       INTO counts, expiries
       FROM unnest(counter_names) WITH ORDINALITY n (name, position)
@@ -267,6 +280,8 @@ BEGIN
         WHEN ${kinds.add} THEN
           next_counts[change] := greatest(0, counts[subject] + amount);
           IF amount > 0 AND next_counts[change] > bound THEN conflict := ${outcomes.counterExceeded}; END IF;
+        WHEN ${kinds.checkCounter} THEN
+          IF counts[subject] <> amount THEN conflict := ${outcomes.stale}; END IF;
         WHEN ${kinds.raise} THEN
           next_counts[change] := greatest(counts[subject], amount);
         WHEN ${kinds.take} THEN

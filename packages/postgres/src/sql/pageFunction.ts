@@ -1,7 +1,7 @@
 /**
  * The function that lists. It runs in the snapshot of the statement that calls it (STABLE).
  */
-import { maxPageBytes } from "@tollgate/core/store"
+import { maxPageBytes } from "@tollgate/store"
 import { functionSettings } from "./commitFunction.ts"
 import { chunkSize, lookUp, recordId, scoped } from "./names.ts"
 

@@ -75,6 +75,26 @@ BEGIN
       CROSS JOIN unnest(r.terms) n (term)
       WHERE w.put IS NULL OR NOT puts[w.put] -> 'terms' ? n.term;
   END IF;
+  IF has_existing THEN
+    DELETE FROM ${schema}.tollgate_search s WHERE s.ctid = ANY (ARRAY(
+      SELECT s.ctid FROM unnest(ids, put_positions) w (id, put)
+      CROSS JOIN ${recordOf("w.id")}
+      CROSS JOIN unnest(r.search_terms) k (term)
+      CROSS JOIN ${lookUp(
+        `${schema}.tollgate_search`,
+        "s",
+        "s.ctid",
+        `s.term = ${scoped("k.term")} AND s.number = r.number`
+      )}
+      WHERE w.put IS NULL OR NOT puts[w.put] -> 'searchTerms' ? k.term
+    ));
+  END IF;
+  INSERT INTO ${schema}.tollgate_search (term, number)
+    SELECT ${scoped("k.term")}, w.number
+    FROM unnest(ids, numbers, put_positions) w (id, number, put)
+    LEFT JOIN ${recordOf("w.id")} ON true
+    CROSS JOIN jsonb_array_elements_text(puts[w.put] -> 'searchTerms') k (term)
+    WHERE r.id IS NULL OR k.term <> ALL (r.search_terms);
   INSERT INTO ${schema}.tollgate_unique_keys (unique_key, record)
     SELECT ${scoped("k.unique_key")}, w.id
     FROM unnest(ids, put_positions) w (id, put)
@@ -93,14 +113,17 @@ BEGIN
       CROSS JOIN ${lookUp(`${schema}.tollgate_records`, "r", "r.ctid", "r.id = w.id")} WHERE w.put IS NULL
     ));
   END IF;
-  INSERT INTO ${schema}.tollgate_records (id, number, key, version, parent, terms, unique_keys, header, body)
+  INSERT INTO ${schema}.tollgate_records (
+      id, number, key, version, parent, terms, unique_keys, search_terms, header, body
+    )
     SELECT w.id, w.number, w.key, w.version, puts[w.put] ->> 'parent',
       ARRAY(SELECT jsonb_array_elements_text(puts[w.put] -> 'terms')),
       ARRAY(SELECT jsonb_array_elements_text(puts[w.put] -> 'uniqueKeys')),
+      ARRAY(SELECT jsonb_array_elements_text(puts[w.put] -> 'searchTerms')),
       puts[w.put] ->> 'header', puts[w.put] ->> 'body'
     FROM unnest(ids, numbers, keys, put_positions, versions) w (id, number, key, put, version) WHERE w.put IS NOT NULL
     ON CONFLICT (key) DO UPDATE SET version = excluded.version, parent = excluded.parent,
-      terms = excluded.terms, unique_keys = excluded.unique_keys, header = excluded.header, body = excluded.body;
+      terms = excluded.terms, unique_keys = excluded.unique_keys, search_terms = excluded.search_terms, header = excluded.header, body = excluded.body;
 
   IF added_terms IS NOT NULL THEN
     INSERT INTO ${schema}.tollgate_terms AS t (term, total)

@@ -1,7 +1,7 @@
 /**
  * The tables. All names are below the schema of the store.
  *
- * The id of a record and the names of records, index terms, unique keys, counters and replays begin with the id of their
+ * The id of a record and the names of records, index terms, search terms, unique keys, counters and replays begin with the id of their
  * partition and a colon. So there is one index by which PostgreSQL can look each of them up, whatever its statistics are,
  * and those of a partition are a range of that index.
  *
@@ -36,7 +36,8 @@ CREATE TABLE ${schema}.tollgate_records (
   parent text COLLATE "C",
   terms text[] COLLATE "C" NOT NULL,
   unique_keys text[] COLLATE "C" NOT NULL,
-  -- What the store reads as JSON: key, parent, index terms, unique keys.
+  search_terms text[] COLLATE "C" NOT NULL,
+  -- What the store reads as JSON: key, parent, index terms, unique keys, search terms.
   header text NOT NULL,
   body text NOT NULL
 ) WITH (fillfactor = 90);
@@ -45,6 +46,16 @@ CREATE TABLE ${schema}.tollgate_unique_keys (
   unique_key text COLLATE "C" PRIMARY KEY,
   record text COLLATE "C" NOT NULL
 );
+
+-- The collation "C" compares the bytes of the terms in UTF-8, and so their code points.
+CREATE TABLE ${schema}.tollgate_search (
+  term text COLLATE "C" NOT NULL,
+  -- The number of the record.
+  number bigint NOT NULL
+);
+CREATE UNIQUE INDEX tollgate_search_terms ON ${schema}.tollgate_search (term, number DESC);
+-- A primary key cannot be in this order. Without one, a table that is replicated logically would refuse deletes.
+ALTER TABLE ${schema}.tollgate_search REPLICA IDENTITY USING INDEX tollgate_search_terms;
 
 -- The total is kept, because a commit may check it.
 CREATE TABLE ${schema}.tollgate_terms (

@@ -2,8 +2,8 @@
  * The store with the host's client, which may be of another copy or another major version of ioredis than the store's.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Change, Partition } from "@tollgate/core/store"
 import { type IoredisClient, RedisStore, type RedisStoreOptions } from "@tollgate/redis"
+import { Change, Partition } from "@tollgate/store"
 import { storeContract } from "@tollgate/store-testkit"
 import { recordSockets, startFaultyProxy, startRedis, startRedisCluster } from "@tollgate/testing"
 import { Effect, Layer, type Scope } from "effect"

@@ -2,8 +2,8 @@
  * The store in a host that has ioredis 5 installed and opens the store with a URL or options.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Change, Partition } from "@tollgate/core/store"
 import { RedisStore } from "@tollgate/redis"
+import { Change, Partition } from "@tollgate/store"
 import { startFaultyProxy, startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { Redis } from "ioredis"

@@ -8,6 +8,8 @@ import {
   type CommitResult,
   type IdempotencyRecord,
   Partition,
+  type SearchMatch,
+  type SearchQuery,
   Store,
   StoreConflict,
   StoreContents,
@@ -17,7 +19,7 @@ import {
   type StorePage,
   type StoreQuery,
   type StoreRecord
-} from "@tollgate/core/store"
+} from "@tollgate/store"
 import { Effect, Stream } from "effect"
 
 /** What a case of the contract is about. */
@@ -25,6 +27,7 @@ export type ContractGroup =
   | "records"
   | "unique keys"
   | "listing"
+  | "searching"
   | "commits"
   | "parents"
   | "counters"
@@ -58,6 +61,11 @@ export interface StoreFixture {
   ) => Effect.Effect<{ readonly keys: ReadonlyArray<string>; readonly total: number }, unknown>
   /** Lists a page as the store returns it. */
   readonly getPage: (terms: ReadonlyArray<string>, page?: PageOptions) => Effect.Effect<StorePage, unknown>
+  /** Finds the search terms that begin with a prefix. */
+  readonly search: (
+    prefix: string,
+    options?: Partial<Omit<SearchQuery, "prefix">>
+  ) => Effect.Effect<ReadonlyArray<SearchMatch>, unknown>
   /** Finds the key of the record that has a unique key. */
   readonly findOwner: (uniqueKey: string) => Effect.Effect<string | undefined, unknown>
   readonly counter: (name: string) => Effect.Effect<number, unknown>
@@ -115,6 +123,8 @@ const fixtureOver = (
       keys: records.map(({ key }) => key),
       total
     })),
+  search: (prefix, options) =>
+    Effect.map(store.search(partition, [{ prefix, limit: 1_000, ...options }]), ([matches = []]) => matches),
   findOwner: (uniqueKey) => Effect.map(store.getByUniqueKey(partition, [uniqueKey]), ([owner]) => owner?.record.key),
   counter: (name) => Effect.map(store.counters(partition, [name]), ([value]) => value ?? -1),
   commit: (changes, idempotency) => store.commit(partition, changes, idempotency),
@@ -161,6 +171,8 @@ export const add = (counter: string, by: number, max?: number): Change =>
   Change.Add({ counter, by, ttl: 600_000, ...(max === undefined ? {} : { max }) })
 
 export const raise = (counter: string, to: number): Change => Change.Raise({ counter, to, ttl: 600_000 })
+
+export const checkCounter = (counter: string, expect: number): Change => Change.CheckCounter({ counter, expect })
 
 export const makeIdempotency = (id: string, fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord => ({
   id,

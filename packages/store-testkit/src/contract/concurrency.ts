@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
-import { Change, StoreConflict } from "@tollgate/core/store"
+import { Change, StoreConflict } from "@tollgate/store"
 import { Effect } from "effect"
 import { add, cases, getVersions, makeIdempotency, put, type StoreFixture } from "./ContractCase.ts"
 

@@ -2,7 +2,7 @@
  * A copy of a partition, made of what `read` returns and `write` writes, behaves like the original.
  */
 import { deepEqual, equal, ok } from "node:assert/strict"
-import { Change, type Partition, StoreEntry, StoreMisuse } from "@tollgate/core/store"
+import { Change, type Partition, StoreEntry, StoreMisuse } from "@tollgate/store"
 import { Cause, Clock, Effect, Exit, Stream } from "effect"
 import { add, cases, getVersions, makeIdempotency, put, raise, type StoreFixture } from "./ContractCase.ts"
 import { measureBatches, sortEntries, toKeys } from "./entries.ts"

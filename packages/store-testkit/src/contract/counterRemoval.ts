@@ -2,7 +2,7 @@
  * A counter that is given back completely takes no space.
  */
 import { deepEqual, equal, ok } from "node:assert/strict"
-import { Change } from "@tollgate/core/store"
+import { Change } from "@tollgate/store"
 import { Clock, Effect } from "effect"
 import { add, cases, put, raise, type StoreFixture } from "./ContractCase.ts"
 import { toCounterNames } from "./entries.ts"

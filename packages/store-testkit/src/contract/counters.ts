@@ -1,5 +1,5 @@
 import { deepEqual, equal, fail } from "node:assert/strict"
-import { Change } from "@tollgate/core/store"
+import { Change } from "@tollgate/store"
 import { add, cases, getVersions, makeIdempotency, put, raise } from "./ContractCase.ts"
 
 export const counters = cases("counters", {
@@ -154,7 +154,8 @@ export const counters = cases("counters", {
       const start = performance.now()
       yield* commit([Change.Add({ counter: name, by: 3, ttl })])
       yield* commit([Change.Raise({ counter: name, to: 1, ttl: 600_000 })])
-      const isExtended = performance.now() < start + ttl
+      // The store's clock may have coarser ticks.
+      const isExtended = performance.now() < start + ttl - 10
       while (isExtended && performance.now() < start + 2 * ttl) {
         equal(yield* counter("n"), 2)
         equal(yield* counter(name), 3)

@@ -1,7 +1,7 @@
 /**
  * Compares and measures entries of the contents of a store.
  */
-import type { StoreEntry } from "@tollgate/core/store"
+import type { StoreEntry } from "@tollgate/store"
 
 /** The keys of the records, in order. */
 export const toKeys = (entries: ReadonlyArray<StoreEntry>): ReadonlyArray<string> =>

@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
-import { Change, type CommitResult, maxPageBytes, type StorePage } from "@tollgate/core/store"
+import { Change, type CommitResult, maxPageBytes, type StorePage } from "@tollgate/store"
 import { Effect } from "effect"
 import { cases, getVersions, put, type StoreFixture } from "./ContractCase.ts"
 

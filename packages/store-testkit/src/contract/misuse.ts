@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict"
-import { Change } from "@tollgate/core/store"
+import { Change } from "@tollgate/store"
 import { Effect, Exit } from "effect"
-import { add, cases, getVersions, makeIdempotency, put, raise } from "./ContractCase.ts"
+import { add, cases, checkCounter, getVersions, makeIdempotency, put, raise } from "./ContractCase.ts"
 import { hour, take } from "./rateLimitCases.ts"
 
 export const misuse = cases("misuse", {
@@ -32,6 +32,9 @@ export const misuse = cases("misuse", {
       [take("n"), add("n", 1)],
       [take("half \ud800")],
       [raise("half \ud800", 1)],
+      [checkCounter("half \ud800", 0)],
+      ...[-1, 0.5, Number.NaN, Number.MAX_SAFE_INTEGER + 1].map((expect) => [checkCounter("n", expect)]),
+      [add("n", 1), checkCounter("n", 1), add("n", 1)],
       ...[0, -1, 1.5, Number.NaN, Infinity].flatMap((value) => [
         [take("l", { cost: value })],
         [take("l", { interval: value })],

@@ -1,6 +1,6 @@
 import { deepEqual } from "node:assert/strict"
 import { randomInt } from "node:crypto"
-import { Change, type CommitResult, StoreConflict, type StoreOperations } from "@tollgate/core/store"
+import { Change, type CommitResult, isCounterChange, StoreConflict, type StoreOperations } from "@tollgate/store"
 import { Arbitrary, Clock, Effect, Result, Schema, Stream } from "effect"
 import * as ReferenceModel from "../stores/ReferenceModel.ts"
 import { type Snapshot, StoreState } from "../stores/StoreState.ts"
@@ -10,10 +10,17 @@ import { toCounterNames } from "./entries.ts"
 
 const Key = Schema.Literals(["a", "b", "c", "d"])
 const Names = Schema.Array(Schema.Literals(["x", "y", "z"])).check(Schema.isMaxLength(3))
+/** Some begin with others, and the order of their code points is not that of their UTF-16 code units. */
+const SearchTerms = Schema.Array(Schema.Literals(["s", "st", "s\u{1f5dd}", "s\uff5a", "t%"])).check(
+  Schema.isMaxLength(3)
+)
 const Counter = Schema.Literals(["n", "m"])
 const Limit = Schema.Literals(["l", "k"])
 const Small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 }))
-/** Which version a change expects: 0 for a missing record, 1 for an outdated version, otherwise the current version. */
+/**
+ * Which version a change expects: 0 for a missing record, 1 for an outdated version, otherwise the current version. For a
+ * counter the same with its value.
+ */
 const Expect = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 9 }))
 const toExpectedVersion = (expect: typeof Expect.Type, current: number): number =>
   expect === 0 ? 0 : expect === 1 && current > 0 ? current - 1 : current
@@ -24,6 +31,7 @@ const Step = Schema.Union([
     expect: Expect,
     indexTerms: Names,
     uniqueKeys: Names,
+    searchTerms: SearchTerms,
     parent: Schema.optionalKey(Key)
   }),
   Schema.TaggedStruct("Delete", { key: Key, expect: Expect }),
@@ -32,7 +40,8 @@ const Step = Schema.Union([
   Schema.TaggedStruct("Add", { counter: Counter, by: Small, max: Small }),
   Schema.TaggedStruct("Subtract", { counter: Counter, by: Small, max: Small }),
   Schema.TaggedStruct("Raise", { counter: Counter, to: Small }),
-  Schema.TaggedStruct("Take", { counter: Limit, cost: Small })
+  Schema.TaggedStruct("Take", { counter: Limit, cost: Small }),
+  Schema.TaggedStruct("CheckCounter", { counter: Schema.Literals(["n", "m", "l", "k"]), expect: Expect })
 ])
 
 const Action = Schema.Union([
@@ -46,6 +55,11 @@ const Action = Schema.Union([
     offset: Small,
     limit: Small,
     descending: Schema.Boolean,
+    continues: Schema.Boolean
+  }),
+  Schema.TaggedStruct("Search", {
+    prefix: Schema.Literals(["", "s", "st", "s\u{1f5dd}", "t%"]),
+    limit: Small,
     continues: Schema.Boolean
   }),
   Schema.TaggedStruct("Wait", { parts: Small }),
@@ -81,6 +95,10 @@ const toChange = Effect.fnUntraced(function* (fixture: StoreFixture, step: Step,
       const ttl = Math.ceil((burst * interval) / 1_000) + 600_000
       return Change.Take({ counter: step.counter, cost: step.cost + 1, interval, burst, ttl })
     }
+    case "CheckCounter": {
+      const expect = toExpectedVersion(step.expect, yield* fixture.counter(step.counter))
+      return Change.CheckCounter({ counter: step.counter, expect })
+    }
     default: {
       const current = (yield* fixture.get(step.key))?.version ?? 0
       const expect = toExpectedVersion(step.expect, current)
@@ -92,7 +110,8 @@ const toChange = Effect.fnUntraced(function* (fixture: StoreFixture, step: Step,
         expect,
         body: JSON.stringify(step),
         indexTerms: unique(step.indexTerms),
-        uniqueKeys: unique(step.uniqueKeys)
+        uniqueKeys: unique(step.uniqueKeys),
+        ...(step.searchTerms.length === 0 ? {} : { searchTerms: unique(step.searchTerms) })
       }
       return Change.Put(parent === undefined ? fields : { ...fields, parent })
     }
@@ -104,8 +123,8 @@ const removeDuplicates = (changes: ReadonlyArray<Change | undefined>): ReadonlyA
   const names = new Set<string>()
   return changes.filter((change): change is Change => {
     if (change === undefined) return false
-    if (change._tag === "AtMost") return true
-    const name = "counter" in change ? `counter ${change.counter}` : `record ${change.key}`
+    if (change._tag === "AtMost" || change._tag === "CheckCounter") return true
+    const name = isCounterChange(change) ? `counter ${change.counter}` : `record ${change.key}`
     return !names.has(name) && names.add(name) !== undefined
   })
 }
@@ -128,9 +147,11 @@ const toOutcome = (result: Result.Result<CommitResult, unknown>, clock: ClockSou
     : { error }
 }
 
-/** The place at which a page ended that was read last. Any query can go on from it. */
+/** Where what was read last ended. Any query can go on from there. */
 interface Cursor {
   place?: number | undefined
+  /** The last term that was found. */
+  term?: string | undefined
 }
 
 const runAction = Effect.fnUntraced(function* (
@@ -159,6 +180,13 @@ const runAction = Effect.fnUntraced(function* (
       cursor.place = next ?? cursor.place
       return { keys: records.map(({ key }) => key), total, hasMore: next !== undefined }
     }
+    case "Search": {
+      const { prefix, limit, continues } = action
+      const after = continues && cursor.term?.startsWith(prefix) ? cursor.term : undefined
+      const matches = yield* fixture.search(prefix, { limit, after })
+      cursor.term = matches.at(-1)?.term
+      return matches.map(({ place: _, ...match }) => match)
+    }
     case "Clear":
       return yield* fixture.store.clear(fixture.partition)
     case "Wait":
@@ -182,6 +210,7 @@ const redirect = ({ store, partition }: StoreFixture): StoreOperations => ({
   get: (_, keys) => store.get(partition, keys),
   getByUniqueKey: (_, uniqueKeys) => store.getByUniqueKey(partition, uniqueKeys),
   list: (_, queries) => store.list(partition, queries),
+  search: (_, queries) => store.search(partition, queries),
   counters: (_, names) => store.counters(partition, names)
 })
 

@@ -1,7 +1,7 @@
 /**
  * Makes the cases of rate limits for the kind of clock that a store uses. Every store has to pass them for one kind.
  */
-import { Change, type IdempotencyRecord, StoreConflict } from "@tollgate/core/store"
+import { Change, type IdempotencyRecord, StoreConflict } from "@tollgate/store"
 import { Clock, Effect } from "effect"
 import { type ContractCase, makeFixture, type StoreFixture } from "./ContractCase.ts"
 import { type ContractTime, ManualClock, makeManualTime, makeServerTime } from "./ContractTime.ts"

@@ -3,7 +3,7 @@
  * `callerRateLimits.ts` and `serverRateLimits.ts`.
  */
 import { deepEqual, equal, ok } from "node:assert/strict"
-import { Change, type Partition, StoreConflict } from "@tollgate/core/store"
+import { Change, type Partition, StoreConflict } from "@tollgate/store"
 import { Effect, Result } from "effect"
 import { add, getVersions, makeIdempotency, put, raise } from "./ContractCase.ts"
 import { hour, type RateLimitProgram, take } from "./rateLimitCases.ts"

@@ -1,5 +1,5 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict"
-import { Change } from "@tollgate/core/store"
+import { Change } from "@tollgate/store"
 import { cases, emptyResult, getVersions, put } from "./ContractCase.ts"
 
 /** Strings that break wrong quoting, escaping or encoding. */

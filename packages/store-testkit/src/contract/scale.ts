@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict"
-import { Change, StoreEntry } from "@tollgate/core/store"
+import { Change, StoreEntry } from "@tollgate/store"
 import { cases, getVersions, put } from "./ContractCase.ts"
 import { toKeys } from "./entries.ts"
 

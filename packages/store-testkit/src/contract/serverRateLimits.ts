@@ -2,7 +2,7 @@
  * Cases of rate limits that wait in real time. For stores that use the clock of a server.
  */
 import { equal, ok } from "node:assert/strict"
-import { StoreConflict } from "@tollgate/core/store"
+import { StoreConflict } from "@tollgate/store"
 import { Effect, Result } from "effect"
 import { type RateLimitFixture, type RateLimitProgram, take } from "./rateLimitCases.ts"
 

@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict"
-import { Change } from "@tollgate/core/store"
+import { Change } from "@tollgate/store"
 import { cases, getVersions, put } from "./ContractCase.ts"
 
 export const uniqueKeys = cases("unique keys", {

@@ -2,7 +2,7 @@
  * A store that injects a fault into its n-th call. Use it to test the state that a service leaves when any of its store
  * calls fails.
  */
-import { type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
+import { type StoreOperations, StoreUnavailable } from "@tollgate/store"
 import { Effect } from "effect"
 
 /**
@@ -64,6 +64,7 @@ export const makeFaultyStore = (
       get: (...args) => inject("get", args, () => store.get(...args)),
       getByUniqueKey: (...args) => inject("getByUniqueKey", args, () => store.getByUniqueKey(...args)),
       list: (...args) => inject("list", args, () => store.list(...args)),
+      search: (...args) => inject("search", args, () => store.search(...args)),
       counters: (...args) => inject("counters", args, () => store.counters(...args)),
       commit: (...args) => inject("commit", args, () => store.commit(...args)),
       clear: (...args) => inject("clear", args, () => store.clear(...args))

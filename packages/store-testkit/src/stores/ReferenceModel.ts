@@ -7,8 +7,11 @@ import {
   type CommitResult,
   type CounterChange,
   type IdempotencyRecord,
+  isCounterChange,
   type Partition,
   type ReplayEntry,
+  type SearchMatch,
+  type SearchQuery,
   Store,
   StoreConflict,
   StoreContents,
@@ -19,7 +22,7 @@ import {
   takeBatch,
   takePage,
   toReplayedResult
-} from "@tollgate/core/store"
+} from "@tollgate/store"
 import { Effect, Stream } from "effect"
 
 interface State {
@@ -31,7 +34,7 @@ interface State {
   readonly counters: ReadonlyMap<string, number>
   /** Rate limits as leaky buckets: the microseconds after `time` in which the bucket runs empty. */
   readonly buckets: ReadonlyMap<string, { readonly time: number; readonly level: number }>
-  /** When each counter and rate limit expires. The model reports it, and keeps them forever. */
+  /** When each counter and rate limit expires. The model reports it, and keeps rate limits forever. */
   readonly expiries: ReadonlyMap<string, number>
   readonly replays: ReadonlyMap<string, ReplayEntry>
 }
@@ -49,6 +52,23 @@ const emptyState: State = {
 const find = (state: State, key: string) => state.records.find((record) => record.key === key)
 const findByTerms = (state: State, terms: ReadonlyArray<string>) =>
   state.records.filter((record) => terms.every((term) => record.indexTerms.includes(term)))
+
+/** All matches, in the order of the bytes of their terms. */
+const findBySearch = (state: State, { prefix, limit, after }: SearchQuery): ReadonlyArray<SearchMatch> =>
+  state.records
+    .flatMap(({ key, parent, searchTerms = [] }) =>
+      searchTerms.map((term) => ({
+        term,
+        key,
+        ...(parent === undefined ? {} : { parent }),
+        place: state.places.get(key) ?? 0
+      }))
+    )
+    .filter(({ term }) => term.startsWith(prefix) && (after === undefined || compareBytes(term, after) > 0))
+    .sort((left, right) => compareBytes(left.term, right.term) || right.place - left.place)
+    .slice(0, limit)
+
+const compareBytes = (left: string, right: string): number => Buffer.compare(Buffer.from(left), Buffer.from(right))
 
 const makeConflict = (reason: StoreConflict["reason"], subject: string) => new StoreConflict({ reason, subject })
 
@@ -69,6 +89,9 @@ const removeCounter = (state: State, name: string): State => ({
 })
 
 const getCounter = (state: State, name: string): number => state.counters.get(name) ?? 0
+
+const removeExpired = (state: State, wall: number): State =>
+  [...state.counters.keys()].filter((name) => (state.expiries.get(name) ?? wall) <= wall).reduce(removeCounter, state)
 
 const getLevel = (state: State, name: string, now: number): number => {
   const { time, level } = state.buckets.get(name) ?? { time: now, level: 0 }
@@ -143,6 +166,8 @@ const findConflict = (
       const { counter, cost, interval, burst } = change
       const retryAfter = getLevel(before, counter, now) + cost * interval - burst * interval
       if (retryAfter > 0) return new StoreConflict({ reason: "rate-limited", subject: counter, retryAfter })
+    } else if (change._tag === "CheckCounter") {
+      if (readCounter(before, change.counter) !== change.expect) return makeConflict("stale", change.counter)
     } else if (change._tag !== "Raise") {
       if ((find(before, change.key)?.version ?? 0) !== change.expect) return makeConflict("stale", change.key)
       if (change._tag !== "Put") continue
@@ -176,10 +201,10 @@ const commit = (
   const totals = new Map<string, number>()
   for (const change of changes) {
     after = applyChange(after, change, now)
-    if ("counter" in change) after = extendOrRemove(after, change, wall)
+    if (isCounterChange(change)) after = extendOrRemove(after, change, wall)
     if (change._tag === "Put") versions.set(change.key, after.sequence)
     else if (change._tag === "Take") totals.set(change.counter, getLevel(after, change.counter, now))
-    else if ("counter" in change) totals.set(change.counter, getCounter(after, change.counter))
+    else if (isCounterChange(change)) totals.set(change.counter, getCounter(after, change.counter))
   }
   const conflict = findConflict(state, after, changes, now)
   if (conflict !== undefined) return conflict
@@ -274,11 +299,16 @@ export const make = (): StoreWithContents => {
           return last === undefined || rest.length <= records.length ? page : { ...page, next: getPlace(last) }
         })
       ),
-    counters: (partition, names) => Effect.sync(() => names.map((name) => readCounter(read(partition), name))),
+    search: (partition, queries) => Effect.sync(() => queries.map((query) => findBySearch(read(partition), query))),
+    counters: (partition, names) =>
+      Effect.clockWith((clock) => {
+        const state = removeExpired(read(partition), clock.currentTimeMillisUnsafe())
+        return Effect.succeed(names.map((name) => readCounter(state, name)))
+      }),
     commit: (partition, changes, idempotency) =>
       Effect.clockWith((clock) => {
         const times = { now: Number(clock.monotonicTimeNanosUnsafe() / 1_000n), wall: clock.currentTimeMillisUnsafe() }
-        const result = commit(read(partition), changes, idempotency, times)
+        const result = commit(removeExpired(read(partition), times.wall), changes, idempotency, times)
         if (result instanceof StoreConflict) return Effect.fail(result)
         states.set(partition, result[0])
         return Effect.succeed(result[1])

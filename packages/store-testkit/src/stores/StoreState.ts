@@ -13,12 +13,13 @@
 import { hash } from "node:crypto"
 import {
   type Change,
+  isCounterChange,
   type Partition,
   Store,
   type StoreOperations,
   type StoreRecord,
   type StoreUnavailable
-} from "@tollgate/core/store"
+} from "@tollgate/store"
 import { Context, Effect, Layer } from "effect"
 
 /** The content of one partition: equal for equal content, in any store. */
@@ -26,6 +27,8 @@ export interface PartitionSnapshot {
   readonly records: ReadonlyArray<StoreRecord>
   /** The keys listed for each index term. */
   readonly terms: Readonly<Record<string, { readonly keys: ReadonlyArray<string>; readonly total: number }>>
+  /** The keys found for each search term. */
+  readonly searchTerms: Readonly<Record<string, ReadonlyArray<string>>>
   readonly uniqueKeys: Readonly<Record<string, string>>
   readonly counters: Readonly<Record<string, number>>
   /** What the store holds for each rate limit. It depends on the store's clock: compare it within one store only. */
@@ -38,17 +41,20 @@ export type Snapshot = Readonly<Record<string, PartitionSnapshot>>
 class Names {
   readonly keys = new Set<string>()
   readonly terms = new Set<string>()
+  readonly searchTerms = new Set<string>()
   readonly uniqueKeys = new Set<string>()
   readonly counters = new Set<string>()
   readonly limits = new Set<string>()
 
   add(change: Change): void {
     if (change._tag === "Take") this.limits.add(change.counter)
-    else if ("counter" in change) this.counters.add(change.counter)
+    else if (isCounterChange(change)) this.counters.add(change.counter)
     else if (change._tag === "AtMost") this.terms.add(change.term)
-    else this.keys.add(change.key)
+    // A check does not tell whether its counter is a rate limit; a change of it does.
+    else if (change._tag !== "CheckCounter") this.keys.add(change.key)
     if (change._tag !== "Put") return
     for (const term of change.indexTerms) this.terms.add(term)
+    for (const term of change.searchTerms ?? []) this.searchTerms.add(term)
     for (const uniqueKey of change.uniqueKeys) this.uniqueKeys.add(uniqueKey)
   }
 }
@@ -56,8 +62,8 @@ class Names {
 const maxRecords = 1_000_000
 
 /** A partition is empty if it was only mentioned in rejected commits. */
-const isEmpty = ({ records, terms, uniqueKeys, counters, limits }: PartitionSnapshot): boolean =>
-  [records, terms, uniqueKeys, counters, limits].every((part) => Object.keys(part).length === 0)
+const isEmpty = ({ records, terms, searchTerms, uniqueKeys, counters, limits }: PartitionSnapshot): boolean =>
+  [records, terms, searchTerms, uniqueKeys, counters, limits].every((part) => Object.keys(part).length === 0)
 
 /** The counters that are not 0, by name. */
 const readCounters = (store: StoreOperations, partition: Partition.Partition, names: ReadonlySet<string>) => {
@@ -79,6 +85,11 @@ const takeSnapshot = Effect.fnUntraced(function* (
     terms.map((term) => ({ indexTerms: [term], offset: 0, limit: maxRecords }))
   )
   for (const { records } of pages) for (const { key } of records) names.keys.add(key)
+  const searchTerms = [...names.searchTerms].sort()
+  const found = yield* store.search(
+    partition,
+    searchTerms.map((prefix) => ({ prefix, limit: maxRecords }))
+  )
   const records = yield* store.get(partition, [...names.keys].sort())
   const owners = yield* store.getByUniqueKey(partition, uniqueKeys)
   return {
@@ -86,6 +97,11 @@ const takeSnapshot = Effect.fnUntraced(function* (
     terms: Object.fromEntries(
       pages.flatMap(({ records, total }, index) =>
         total === 0 ? [] : [[terms[index], { keys: records.map(({ key }) => key), total }]]
+      )
+    ),
+    searchTerms: Object.fromEntries(
+      found.flatMap((matches, index) =>
+        matches.length === 0 ? [] : [[searchTerms[index], matches.map(({ term, key }) => `${term} of ${key}`)]]
       )
     ),
     uniqueKeys: Object.fromEntries(
