@@ -2,54 +2,45 @@
  * The HTTP API as a single handler. When the client disconnects, the request's abort signal interrupts the fiber that
  * handles it (see `runRequest`).
  */
-import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
+
+import {
+  ConfigurationError,
+  fromWebRequest,
+  SecretBox,
+  Store,
+  type StoreOperations,
+  type TransportRequest,
+  type TransportResponse,
+  toWebResponse
+} from "@tollgate/store/internal"
+import { Cause, Context, Effect, Exit, Layer, Record, Scope } from "effect"
 import { Authenticator } from "./access/Authenticator.ts"
-import { Accounts } from "./accounts/Accounts.ts"
-import { acceptSessions } from "./console/acceptSessions.ts"
-import type { Console } from "./console/Console.ts"
-import { ConsoleSessions } from "./console/ConsoleSessions.ts"
-import { Consumers } from "./consumers/Consumers.ts"
-import { SecretBox } from "./crypto/SecretBox.ts"
-import { DeploymentConfig, type DeploymentConfigShape } from "./deployments/config/DeploymentConfig.ts"
-import { Deployments } from "./deployments/Deployments.ts"
-import { Projects } from "./deployments/Projects.ts"
-import { Uploads } from "./deployments/uploads/Uploads.ts"
-import { Events } from "./events/Events.ts"
+import type { Owners } from "./api/checkOwner.ts"
+import type { DeclaredApi } from "./api/declareApi.ts"
+import { type AnyOperation, findOperation } from "./api/findOperation.ts"
+import { declareAll } from "./assembly/coreDeclaration.ts"
+import { type CoreServices, coreParts, mergeRecords } from "./assembly/coreParts.ts"
 import { buildRoutes } from "./http/buildRoutes.ts"
-import { makeConsoleRoutes } from "./http/console.ts"
-import { type DocsOption, makeDocsRoutes } from "./http/docs/docs.ts"
-import { getCaller } from "./http/getCaller.ts"
+import { Docs, type DocsOption } from "./http/Docs.ts"
+import { makeDocsRoutes } from "./http/docs/docs.ts"
+import { makeAccountExamples } from "./http/docs/examples/coreExamples.ts"
 import { makeMetricsRoute } from "./http/metrics.ts"
 import { makeStartRequest, type StartRequest } from "./http/requestPipeline.ts"
 import { locateRolledKey } from "./http/rollKeyResponse.ts"
-import { makeRoutes, type Routes, sitesPath } from "./http/routes.ts"
-import { SitesHttp } from "./http/SitesHttp.ts"
-import { makeSystemOperations } from "./http/System.ts"
-import { receiveUpload } from "./http/uploads.ts"
-import { ApiKeys } from "./keys/ApiKeys.ts"
-import { KeyBuckets } from "./keys/KeyBuckets.ts"
-import { MeteringBuckets } from "./metering/buckets/MeteringBuckets.ts"
-import { UsageHistory } from "./metering/history/UsageHistory.ts"
-import { Plans } from "./metering/plans/Plans.ts"
-import { Reservations } from "./metering/reservations/Reservations.ts"
-import { Subscriptions } from "./metering/subscriptions/Subscriptions.ts"
-import { Usage } from "./metering/usage/Usage.ts"
-import { type AllOperations, descriptions } from "./operations/AllOperations.ts"
-import type { Owners } from "./operations/checkOwner.ts"
-import { findOperation } from "./operations/findOperation.ts"
-import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
-import { Store } from "./store/Store.ts"
+import { makeRoutes, type ServedRoute } from "./http/routes.ts"
+import { Modules } from "./modules/Modules.ts"
+import { PublicUrl } from "./modules/PublicUrl.ts"
+import type { SearchSource } from "./search/SearchSource.ts"
+import { makeSearchAccount } from "./search/searchAccount.ts"
 import { emptyHostContext, type HostContext } from "./telemetry/makeHostContext.ts"
-import { Webhooks } from "./webhooks/Webhooks.ts"
 
 export interface HttpOptions {
   /** Maximum size of a JSON request body in bytes. Default: 1 MiB. */
   readonly bodyLimit?: number | undefined
-  /** The URL of the HTTP API as clients see it, including the path that it is mounted at. */
-  readonly publicUrl?: string | undefined
   /**
-   * Whether `/v1/openapi.json` and `/v1/docs` are served: `true` (the default) serves both to anyone, `false` serves
-   * neither (404), `"protected"` requires a valid credential of any account for the OpenAPI description.
+   * Whether `/v1/openapi.json` is served and, with the module of the console, the page `/v1/docs`: `true` (the default)
+   * serves both to anyone, `false` serves neither (404), `"protected"` requires a valid credential of any account for the
+   * OpenAPI description.
    *
    * `"protected"` leaves the page itself public: it is the same static document on every server, and a browser cannot
    * send a bearer token when it opens a URL. The page prompts for the token and fetches the OpenAPI description with
@@ -61,110 +52,101 @@ export interface HttpOptions {
    * returns the same text, for a route of your own.
    */
   readonly metrics?: boolean | undefined
-  /**
-   * Serves a console at `/console/`: `adminConsole()` of `@tollgate/console`. Its files need no credential; what they show,
-   * they request from the HTTP API with a management token, or with the token of a link that `createConsoleLink` made.
-   * Default: none.
-   */
-  readonly console?: Console | undefined
 }
 
-/** The services that the HTTP API calls. */
-export type Services =
-  | Accounts
-  | KeyBuckets
-  | Consumers
-  | ApiKeys
-  | MeteringBuckets
-  | Plans
-  | Subscriptions
-  | Usage
-  | UsageHistory
-  | Reservations
-  | Projects
-  | Deployments
-  | Uploads
-  | Events
-  | Webhooks
-  | ConsoleSessions
+/** What core and its modules are together, in the form that HTTP and handles need. */
+export interface Assembled extends DeclaredApi {
+  readonly operations: Readonly<Record<string, object>>
+  readonly owners: Owners
+}
 
-/** The operations by group. The group names are part of the OpenAPI description. */
-export const allOperations: Effect.Effect<AllOperations, never, Services | Store> = Effect.gen(function* () {
-  return {
-    accounts: yield* Accounts,
-    keyBuckets: yield* KeyBuckets,
-    consumers: yield* Consumers,
-    keys: yield* ApiKeys,
-    buckets: yield* MeteringBuckets,
-    plans: yield* Plans,
-    subscriptions: { ...(yield* Subscriptions), ...(yield* Usage) },
-    usage: { ...(yield* UsageHistory), ...(yield* Reservations), ...(yield* Usage) },
-    projects: yield* Projects,
-    deployments: { ...(yield* Deployments), ...(yield* Uploads) },
-    events: yield* Events,
-    webhooks: yield* Webhooks,
-    system: makeSystemOperations(yield* Store)
-  }
+/** Adds what modules tell about an account. */
+const withDetails = (
+  operations: Readonly<Record<string, object>>,
+  details: ReadonlyArray<(accountName: string) => Effect.Effect<object, unknown>>
+): Readonly<Record<string, object>> => {
+  const get = findOperation(operations, { group: "accounts", name: "get" })
+  const getWithDetails: AnyOperation = (request) =>
+    Effect.zipWith(
+      get?.(request) ?? Effect.succeed({}),
+      Effect.forEach(details, (read) => read(request.params?.["accountName"] ?? "")),
+      (account, added) => Object.assign({}, account, ...added)
+    )
+  return { ...operations, accounts: { ...operations["accounts"], get: getWithDetails } }
+}
+
+/** Adds the search in all that core and modules have. */
+const withSearch = (
+  operations: Readonly<Record<string, object>>,
+  sources: ReadonlyArray<SearchSource>,
+  store: StoreOperations
+) => ({
+  ...operations,
+  search: { find: makeSearchAccount(sources, store) }
 })
 
-export const makeOwners = Effect.gen(function* () {
-  const meteringBuckets = yield* MeteringBuckets
-  const deployments = yield* Deployments
-  return {
-    meteringBucket: (bucketId) =>
-      Effect.mapEager(meteringBuckets.getAccountName(bucketId), (accountName) => ({ accountName })),
-    deployment: deployments.getProject
-  } satisfies Owners
+/** Puts core and modules together. The modules are part of the context. */
+export const assemble = Effect.gen(function* () {
+  const parts = [coreParts, ...(yield* Modules)]
+  const declared = declareAll(parts.slice(1))
+  const operations = mergeRecords(yield* Effect.all(parts.flatMap(({ operations }) => operations ?? [])))
+  const details = yield* Effect.all(parts.flatMap(({ accountDetails }) => accountDetails ?? []))
+  const sources = parts.flatMap(({ search }) => search ?? [])
+  const finders = mergeRecords(yield* Effect.all(parts.flatMap(({ owners }) => owners ?? [])))
+  const owned = mergeRecords(parts.map(({ owned = {} }) => owned))
+  const owners = Record.map(owned, (notFound, kind) => ({
+    find: finders[kind] ?? (() => Effect.die(new Error(`Nothing finds the owner of a ${kind}`))),
+    notFound
+  }))
+  const assembled: Assembled = {
+    ...declared,
+    operations: withSearch(withDetails(operations, details), sources, yield* Store),
+    owners
+  }
+  return assembled
 })
 
-const makeApiRoutes = Effect.gen(function* () {
-  const operations = {
-    ...(yield* allOperations),
-    access: { me: getCaller },
-    uploads: { receive: receiveUpload(yield* Uploads) }
-  }
+const makeApiRoutes = Effect.fnUntraced(function* ({ descriptions, operations, owners }: Assembled) {
   const { keyStorage } = yield* SecretBox
   return yield* buildRoutes({
     descriptions,
-    owners: yield* makeOwners,
+    owners,
     getOperation: (description) => findOperation(operations, description),
     locations: { "consumers.rollKey": locateRolledKey(keyStorage) }
   })
 })
 
-type RouteOptions = Pick<HttpOptions, "docs" | "metrics" | "console">
+type RouteOptions = Pick<HttpOptions, "docs" | "metrics">
 
-/** The routes that the options enable. */
-export const selectRoutes = (
-  { docs = true, metrics = false, console }: RouteOptions,
-  deployments: DeploymentConfigShape | undefined
-): Routes =>
-  makeRoutes({
-    docs: docs !== false,
-    metrics,
-    sites: deployments?.target.serve !== undefined,
-    console: console !== undefined
-  })
-
-/** The handlers of the routes that `selectRoutes` returns for the same options. */
-const makeRouteHandlers = Effect.fnUntraced(function* (
-  { docs = true, metrics = false, console }: RouteOptions,
+/** The routes of all endpoints, and those beside them that options and modules turn on. */
+const makeAllRoutes = Effect.fnUntraced(function* (
+  assembled: Assembled,
+  { docs = true, metrics = false }: RouteOptions,
   publicUrl: string | undefined
 ) {
-  const sitesHandler = yield* SitesHttp
-  return [
-    ...(yield* makeApiRoutes),
-    ...(yield* makeDocsRoutes(docs, publicUrl)),
+  const modules = yield* Modules
+  const examples = {
+    ...mergeRecords([coreParts, ...modules].map(({ examples = {} }) => examples)),
+    accounts: makeAccountExamples(modules.flatMap(({ accountExample }) => accountExample ?? []))
+  }
+  const served: ReadonlyArray<ServedRoute> = [
+    ...(yield* makeDocsRoutes(assembled, examples, docs, publicUrl)),
     ...(metrics ? [yield* makeMetricsRoute] : []),
-    ...(sitesHandler === undefined ? [] : [["GET", sitesPath, sitesHandler] as const]),
-    ...(console === undefined ? [] : yield* makeConsoleRoutes(console))
+    ...(yield* Effect.provideService(Effect.all(modules.flatMap(({ routes }) => routes ?? [])), Docs, docs)).flat()
   ]
+  const paths = served.map(({ method, path }) => `${method} ${path}`)
+  const repeated = paths.find((path, index) => paths.indexOf(path) < index)
+  if (repeated !== undefined) {
+    return yield* new ConfigurationError({ option: "modules", problem: `two of them serve ${repeated}` })
+  }
+  const hosts = (yield* Effect.all(modules.flatMap(({ hosts }) => hosts ?? []))).flatMap((host) => host ?? [])
+  return { routes: makeRoutes(yield* makeApiRoutes(assembled), served), hosts }
 })
 
-/** With a console, the HTTP API also accepts the console's session tokens. */
-const makeAuthenticator = Effect.fnUntraced(function* (console: Console | undefined) {
-  const authenticator = yield* Authenticator
-  return console === undefined ? authenticator : acceptSessions(authenticator, yield* ConsoleSessions)
+/** The authenticator of the application, and before it those of modules. */
+const makeAuthenticator = Effect.gen(function* () {
+  const wrappers = yield* Effect.all((yield* Modules).flatMap(({ acceptCredentials }) => acceptCredentials ?? []))
+  return wrappers.reduce((next, wrap) => wrap(next), yield* Authenticator)
 })
 
 /** 499: the client disconnected before the response was ready. This response is never sent. */
@@ -209,46 +191,50 @@ export interface HttpHandlers {
   readonly dispose: () => Promise<void>
 }
 
-export const makeHttpHandlers = <E>(
-  services: Layer.Layer<Services | SecretBox | Authenticator | Store, E>,
-  { bodyLimit = 1024 * 1024, publicUrl, docs, metrics, console }: HttpOptions,
+/** The HTTP API of services that were built. */
+export const makeHttp = Effect.fnUntraced(function* (
+  assembled: Assembled,
+  { bodyLimit = 1024 * 1024, docs, metrics }: HttpOptions,
   host: HostContext
-): HttpHandlers => {
-  const apiUrl = publicUrl?.replace(/\/+$/, "")
+) {
+  const apiUrl = yield* PublicUrl
   const config = { bodyLimit, basePath: apiUrl && new URL(apiUrl).pathname.replace(/\/$/, "") }
+  const { routes, hosts } = yield* Effect.provideServiceEffect(
+    makeAllRoutes(assembled, { docs, metrics }, apiUrl),
+    Authenticator,
+    makeAuthenticator
+  )
+  const requestContext = Context.merge(host.context, yield* Effect.context<never>())
+  const startRequest = makeStartRequest(routes, hosts, config)
+  const isOwnHost = (host: string): boolean => hosts.some(({ matches }) => matches(host))
+  return {
+    dispatch: runRequest(() => host.withActiveSpan(requestContext), startRequest),
+    /** Whether a path belongs to the HTTP API, or the host to a module. */
+    matches: (path: string, host: string): boolean => isOwnHost(host) || routes.matches(path),
+    isOwnHost
+  }
+})
+
+/** Builds the HTTP API over the services. `dispose` releases everything that the layer acquired. */
+export const toWebHandler = <E>(
+  services: Layer.Layer<CoreServices | SecretBox | Authenticator | Store, E>,
+  options: HttpOptions = {}
+): HttpHandlers => {
   const scope = Scope.makeUnsafe()
-  let handle: ((request: TransportRequest) => Promise<TransportResponse>) | undefined
   const initializing = Effect.runPromise(
     Effect.gen(function* () {
       const context = yield* Layer.buildWithScope(services, scope)
-      const options = { docs, metrics, console }
-      const routeHandlers = yield* makeRouteHandlers(options, apiUrl).pipe(
-        Effect.provideServiceEffect(Authenticator, makeAuthenticator(console)),
-        Effect.provideContext(context)
-      )
-      const deployments = Context.get(context, DeploymentConfig)
-      const requestContext = Context.merge(host.context, context)
-      const startRequest = makeStartRequest(routeHandlers, selectRoutes(options, deployments), {
-        ...config,
-        sites: deployments?.sites
-      })
-      handle = runRequest(() => host.withActiveSpan(requestContext), startRequest)
-      return handle
+      const http = Effect.flatMap(assemble, (assembled) => makeHttp(assembled, options, emptyHostContext))
+      return yield* Effect.provideContext(http, context)
     })
   )
   // Initialization errors surface on the first request; this avoids an unhandled rejection until then.
   initializing.catch(() => undefined)
   const dispatch = (request: TransportRequest): Promise<TransportResponse> =>
-    handle === undefined ? initializing.then((handle) => handle(request)) : handle(request)
+    initializing.then((http) => http.dispatch(request))
   return {
     dispatch,
     handler: async (request) => toWebResponse(await dispatch(fromWebRequest(request))),
     dispose: () => Effect.runPromise(Scope.close(scope, Exit.void))
   }
 }
-
-/** Builds the HTTP API over the services. `dispose` releases everything that the layer acquired. */
-export const toWebHandler = <E>(
-  services: Layer.Layer<Services | SecretBox | Authenticator | Store, E>,
-  options: HttpOptions = {}
-): HttpHandlers => makeHttpHandlers(services, options, emptyHostContext)

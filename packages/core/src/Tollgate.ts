@@ -1,24 +1,45 @@
 /**
  * The entry points: `Tollgate.layer` for Effect programs, and `createTollgate` with a promise API for all others.
  */
-import { Context, Effect, Exit, Layer, Redacted, Schema, Scope } from "effect"
+
+import {
+  type BackgroundTasks,
+  ConfigurationError,
+  checkNodeVersion,
+  fromWebRequest,
+  makeBackgroundTasks,
+  Options,
+  run,
+  SecretBox,
+  Store,
+  type StoreError,
+  settleWithin,
+  skipChecks,
+  type TransportRequest,
+  type TransportResponse,
+  TrustedClock,
+  toWebResponse
+} from "@tollgate/store/internal"
+import { Context, Effect, Exit, Layer, Redacted, Schema, Scope, Stream } from "effect"
 import { type Authenticate, Authenticator } from "./access/Authenticator.ts"
 import { acceptPrincipal } from "./access/acceptPrincipal.ts"
+import type { BearerToken } from "./access/BearerToken.ts"
+import { findUnknown } from "./access/permissions.ts"
 import { Accounts } from "./accounts/Accounts.ts"
 import type { AccountsMethods } from "./accounts/AccountsApi.ts"
 import { Limits, resolveLimits } from "./accounts/limits/Limits.ts"
-import { ConsoleSessions } from "./console/ConsoleSessions.ts"
-import { type ConsoleLink, type ConsoleLinkOptions, makeCreateLink } from "./console/createLink.ts"
+import { listPermissions } from "./api/listPermissions.ts"
+import { type CoreServices, coreParts, mergeRecords } from "./assembly/coreParts.ts"
+import { addNeeded } from "./assembly/modulesOption.ts"
+import { DecisionObservers } from "./authorize/DecisionObservers.ts"
+import { Decisions } from "./authorize/Decisions.ts"
+import { decisionHooksLayer } from "./authorize/decisionHooks.ts"
 import { Consumers } from "./consumers/Consumers.ts"
-import { SecretBox } from "./crypto/SecretBox.ts"
-import { DeploymentConfig, makeDeploymentConfig } from "./deployments/config/DeploymentConfig.ts"
-import { Deployments } from "./deployments/Deployments.ts"
-import { Projects } from "./deployments/Projects.ts"
-import { DeploymentScheduler } from "./deployments/runner/DeploymentScheduler.ts"
-import { Uploads } from "./deployments/uploads/Uploads.ts"
 import { Events } from "./events/Events.ts"
-import { allOperations, makeHttpHandlers, makeOwners, type Services, selectRoutes } from "./Http.ts"
+import { type Assembled, assemble, type HttpOptions, makeHttp } from "./Http.ts"
 import { normalizePath } from "./http/normalizePath.ts"
+import { Background } from "./jobs/Background.ts"
+import { jobsLayer } from "./jobs/jobsLayer.ts"
 import { ApiKeys } from "./keys/ApiKeys.ts"
 import { KeyBuckets } from "./keys/KeyBuckets.ts"
 import { KeyUse } from "./keys/KeyUse.ts"
@@ -26,39 +47,38 @@ import type { ReencryptResult } from "./keys/reencryptKeys.ts"
 import { registerPrimarySecret } from "./keys/secretRecords.ts"
 import { VerifyCache } from "./keys/VerifyCache.ts"
 import { MeteringBuckets } from "./metering/buckets/MeteringBuckets.ts"
+import { Grants } from "./metering/credits/Grants.ts"
+import { Customers } from "./metering/customers/Customers.ts"
+import { UseRecorder } from "./metering/groups/UseRecorder.ts"
 import { UsageHistory } from "./metering/history/UsageHistory.ts"
 import { Plans } from "./metering/plans/Plans.ts"
 import { Reservations } from "./metering/reservations/Reservations.ts"
 import { Subscriptions } from "./metering/subscriptions/Subscriptions.ts"
 import { defaultThresholds, type QuotaEvent, QuotaThresholds } from "./metering/usage/QuotaThresholds.ts"
 import { Usage } from "./metering/usage/Usage.ts"
+import type { AccountOf, GateOf, Module, ServicesOf } from "./modules/Module.ts"
+import { Modules } from "./modules/Modules.ts"
+import { PublicUrl } from "./modules/PublicUrl.ts"
 import { Event } from "./outbox/Event.ts"
 import { EventRetention, resolveEventRetention } from "./outbox/EventRetention.ts"
 import { outboxStoreLayer } from "./outbox/outboxStore.ts"
-import { RelaySignals } from "./outbox/RelaySignals.ts"
+import { AllWorkRecords } from "./outbox/WorkRecords.ts"
 import { type LocalAccountHandle, makeLocalHandles } from "./promises/makeLocalHandles.ts"
-import { run } from "./promises/run.ts"
 import { type EventHook, EventHooks } from "./relay/EventHooks.ts"
 import { eventRelayLayer } from "./relay/EventRelay.ts"
-import { type BackgroundTasks, makeBackgroundTasks } from "./runtime/BackgroundTasks.ts"
-import type { ConfigurationError } from "./runtime/ConfigurationError.ts"
-import { checkNodeVersion } from "./runtime/checkNodeVersion.ts"
-import * as Options from "./runtime/Options.ts"
-import { settleWithin } from "./runtime/settleWithin.ts"
-import { fromWebRequest, type TransportRequest, type TransportResponse, toWebResponse } from "./runtime/Transport.ts"
-import { TrustedClock } from "./runtime/TrustedClock.ts"
-import { skipChecks } from "./schema/skipChecks.ts"
+import { EventSinks } from "./relay/EventSinks.ts"
 import { countedStoreLayer } from "./storage/countedStore.ts"
-import { Store } from "./store/Store.ts"
-import type { StoreError } from "./store/StoreError.ts"
-import { type ServiceOptions, serviceOptions, type TollgateOptions, tollgateOptions } from "./TollgateOptions.ts"
+import {
+  getLimits,
+  makeServiceOptions,
+  makeTollgateOptions,
+  type ServiceOptions,
+  type TollgateOptions
+} from "./TollgateOptions.ts"
 import { instruments } from "./telemetry/instruments.ts"
 import { type HostContext, makeHostContext } from "./telemetry/makeHostContext.ts"
-import { measuredStoreLayer, measureStore } from "./telemetry/measureStore.ts"
+import { measuredStoreLayer } from "./telemetry/measureStore.ts"
 import { Telemetry, telemetryLayer } from "./telemetry/Telemetry.ts"
-import { DeliveryWorker } from "./webhooks/DeliveryWorker.ts"
-import { resolveWebhookOptions, WebhookConfig } from "./webhooks/WebhookConfig.ts"
-import { Webhooks } from "./webhooks/Webhooks.ts"
 
 /** How long `close` waits for requests in flight and for background tasks. */
 const drainTimeoutMs = 5_000
@@ -110,59 +130,88 @@ const makeHooks = ({
 
 const encodeEvent = Schema.encodeSync(Event, skipChecks)
 
-const makeServices = ({
-  secret,
-  ...options
-}: typeof serviceOptions.Type): Layer.Layer<Services | SecretBox, ConfigurationError | StoreError, Store> => {
-  const { deployments, publicUrl, sitesUrl } = options
-  const limits = resolveLimits(options.limits)
-  const secretBox = SecretBox.layer({
-    secrets: redactSecrets(secret),
-    keyStorage: options.keyStorage,
-    prefix: options.keyPrefix
-  }).pipe(Layer.tap((context) => registerPrimarySecret(Context.get(context, SecretBox))))
-  return Layer.mergeAll(
+/** What decides on requests, what counts for customers, and the services that both need. */
+const decisionLayers = Layer.mergeAll(Decisions.layer, Customers.layer, Grants.layer).pipe(
+  Layer.provideMerge(Reservations.layer),
+  Layer.provideMerge(Layer.mergeAll(ApiKeys.layer, Usage.layer, UsageHistory.layer, DecisionObservers.layer))
+)
+
+/** Builds the services of core. */
+const makeCoreServices = (options: ServiceOptions) =>
+  Layer.mergeAll(
     Accounts.layer,
     KeyBuckets.layer,
-    Consumers.layer,
-    ApiKeys.layer,
+    Layer.provide(Consumers.layer, [MeteringBuckets.layer, Subscriptions.layer]),
     MeteringBuckets.layer,
     Plans.layer,
     Subscriptions.layer,
-    Reservations.layer.pipe(Layer.provideMerge(Usage.layer)),
-    UsageHistory.layer,
-    Projects.layer,
-    Layer.mergeAll(Deployments.layer, Uploads.layer).pipe(Layer.provide(DeploymentScheduler.layer)),
     Events.layer,
-    Webhooks.layer,
-    ConsoleSessions.layer,
-    eventRelayLayer
+    decisionLayers,
+    decisionHooksLayer(options.onDecision).pipe(Layer.provide(DecisionObservers.layer))
   ).pipe(
     Layer.provide([
       KeyBuckets.layer,
       KeyUse.layer,
+      UseRecorder.layer,
       TrustedClock.layer,
       options.verifyCache === undefined ? VerifyCache.layerDisabled : VerifyCache.layer(options.verifyCache),
-      DeliveryWorker.layer,
       Layer.succeed(QuotaThresholds, {
         thresholds:
           typeof options.onQuotaThreshold === "object" ? options.onQuotaThreshold.thresholds : defaultThresholds
       })
     ]),
-    Layer.provide(Accounts.layer),
+    Layer.provide(Accounts.layer)
+  )
+
+/** The sinks of all modules, whose services are in the context. */
+const eventSinksLayer = Layer.effect(
+  EventSinks,
+  Effect.flatMap(Modules, (modules) => Effect.all(modules.flatMap(({ eventSink }) => eventSink ?? [])))
+)
+
+type DecodedServiceOptions = ReturnType<typeof makeServiceOptions>["Type"]
+
+const makeServices = ({
+  secret,
+  ...options
+}: DecodedServiceOptions): Layer.Layer<CoreServices | SecretBox, ConfigurationError | StoreError, Store> => {
+  const modules = addNeeded(options.modules ?? [])
+  const limits = resolveLimits(getLimits(options), options.limits)
+  const secretBox = SecretBox.layer({
+    secrets: redactSecrets(secret),
+    keyStorage: options.keyStorage,
+    prefix: options.keyPrefix
+  }).pipe(Layer.tap((context) => registerPrimarySecret(Context.get(context, SecretBox))))
+  const listPartitions = (accountName: string) =>
+    Stream.flatMap(
+      Stream.fromIterable([coreParts, ...modules]),
+      ({ partitions }) => partitions?.(accountName) ?? Stream.empty
+    )
+  const [firstModule = Layer.empty, ...otherModules] = modules.flatMap(({ layer }) => layer ?? [])
+  return eventRelayLayer.pipe(
+    Layer.provide(eventSinksLayer),
+    Layer.provideMerge(Layer.mergeAll(firstModule, ...otherModules)),
+    Layer.provideMerge(makeCoreServices({ ...options, secret: undefined })),
     Layer.provideMerge(
       Layer.mergeAll(
         secretBox,
-        Layer.succeed(DeploymentConfig, makeDeploymentConfig({ deployments, publicUrl, sitesUrl })),
+        Layer.succeed(Modules, modules),
+        Layer.succeed(PublicUrl, options.publicUrl?.replace(/\/+$/, "")),
         Layer.succeed(Limits, limits),
         Layer.succeed(EventRetention, resolveEventRetention(options.events)),
-        Layer.succeed(EventHooks, makeHooks(options)),
-        Layer.succeed(WebhookConfig, resolveWebhookOptions(options.webhooks))
+        Layer.succeed(EventHooks, makeHooks(options))
       )
     ),
     Layer.provide(outboxStoreLayer),
-    Layer.provide(RelaySignals.layer),
-    Layer.provide(Layer.provide(countedStoreLayer, Layer.succeed(Limits, limits))),
+    Layer.provide(
+      Layer.succeed(
+        AllWorkRecords,
+        modules.flatMap(({ work }) => work ?? [])
+      )
+    ),
+    Layer.provide(jobsLayer),
+    Layer.provide(Layer.succeed(Background, options.background ?? true)),
+    Layer.provide(Layer.provide(countedStoreLayer(listPartitions), Layer.succeed(Limits, limits))),
     Layer.provide(measuredStoreLayer),
     Layer.provideMerge(telemetryLayer)
   )
@@ -176,9 +225,11 @@ const makeServices = ({
  * const services = Tollgate.layer({ secret }).pipe(Layer.provide(SqliteStore.layer("tollgate.db")))
  * ```
  */
-const layer = (options: ServiceOptions): Layer.Layer<Services | SecretBox, ConfigurationError | StoreError, Store> =>
+const layer = <M extends Module = never>(
+  options: ServiceOptions<M>
+): Layer.Layer<CoreServices | ServicesOf<M> | SecretBox, ConfigurationError | StoreError, Store> =>
   // Evaluated now, so that the layer holds the derived keys and not the secrets.
-  Layer.unwrap(Exit.map(Options.decode(serviceOptions, options), makeServices))
+  Layer.unwrap(Exit.map(Options.decode(makeServiceOptions(getLimits(options)), options), makeServices)) as never
 
 const authenticatorLayer = ({
   tokens,
@@ -197,14 +248,12 @@ const authenticatorLayer = ({
 const storeLayer = (store: TollgateOptions["store"]): Layer.Layer<Store, unknown> =>
   "commit" in store ? Layer.succeed(Store, store) : store
 
-/** A Tollgate in this process, with a promise API. */
-export interface Tollgate {
+/** What every Tollgate in process has, whatever its modules are. */
+export interface CoreTollgate {
   /** All accounts. */
   readonly accounts: AccountsMethods
-  /** The handle of an account: everything that belongs to it. Throws if the name is invalid. */
-  account(name: string): LocalAccountHandle
   /**
-   * Re-encrypts every stored key, and the secrets of webhooks, under the primary (first) secret. Safe to run while the
+   * Re-encrypts every stored key, and the secrets of modules, under the primary (first) secret. Safe to run while the
    * server handles requests.
    */
   reencryptKeys(): Promise<ReencryptResult>
@@ -217,21 +266,11 @@ export interface Tollgate {
   dispatch(request: TransportRequest): Promise<TransportResponse>
   /**
    * Whether a path belongs to Tollgate, for any method: check it before you pass a request on. Pass the `Host` header as
-   * well, because on a host of `sitesUrl` every path belongs to Tollgate.
+   * well, because on a host of a module, such as `sitesUrl` of deployments, every path belongs to Tollgate.
    */
   matches(path: string, host?: string): boolean
-  /** Whether the value of a `Host` header is a host of `sitesUrl`, which serves sites only. */
-  isSitesHost(host: string): boolean
-  /**
-   * Creates a link that opens the console without a token: for all accounts with write access, unless the options say less.
-   * It works once, within 5 minutes. Rejects with a `ConfigurationError` without the option `console`.
-   *
-   * @example
-   * ```ts
-   * const { url } = await gate.createConsoleLink({ account: "acme", access: "read" })
-   * ```
-   */
-  createConsoleLink(options?: ConsoleLinkOptions): Promise<ConsoleLink>
+  /** Whether the value of a `Host` header is a host that serves nothing but a module, such as one of `sitesUrl`. */
+  ownsHost(host: string): boolean
   /** The metrics of this Tollgate in the text format of Prometheus, for a route of your own. */
   metrics(): Promise<string>
   /**
@@ -241,28 +280,89 @@ export interface Tollgate {
   close(): Promise<void>
 }
 
-const makeHandles = Effect.fnUntraced(function* (tasks: BackgroundTasks, host: HostContext) {
+/**
+ * A Tollgate in this process, with a promise API. `M` is the union of its modules, whose methods it has:
+ * `Tollgate<Webhooks | Deployments>`.
+ */
+export type Tollgate<M extends Module = never> = CoreTollgate &
+  GateOf<M> & {
+    /** The handle of an account: everything that belongs to it. Throws if the name is invalid. */
+    account(name: string): LocalAccountHandle & AccountOf<M>
+  }
+
+const makeHandles = Effect.fnUntraced(function* (assembled: Assembled, tasks: BackgroundTasks, host: HostContext) {
   const telemetry = yield* Telemetry
   return makeLocalHandles({
-    store: measureStore(yield* Store, telemetry),
-    operations: yield* allOperations,
-    owners: yield* makeOwners,
+    ...assembled,
+    added: mergeRecords((yield* Modules).map(({ account = {} }) => account)),
+    store: yield* Store,
     keys: yield* ApiKeys,
+    meteringBuckets: yield* MeteringBuckets,
     usage: yield* Usage,
     reservations: yield* Reservations,
-    uploads: yield* Uploads,
     telemetry,
+    observers: (yield* DecisionObservers).all,
     tasks,
     host
   })
+})
+
+/** Re-encrypts keys, and what modules have encrypted. */
+const reencryptAll = Effect.gen(function* () {
+  const { reencryptKeys } = yield* ApiKeys
+  const others = Effect.all((yield* Modules).flatMap(({ reencrypt }) => reencrypt ?? []))
+  const context = yield* Effect.context<never>()
+  return yield* reencryptKeys(
+    Effect.provideContext(
+      Effect.map(others, (outcomes) => outcomes.flat()),
+      context
+    )
+  )
+})
+
+/** Fails if a token has a permission that no operation needs. */
+const checkPermissions = (
+  { descriptions }: Assembled,
+  tokens: ReadonlyArray<BearerToken>
+): Effect.Effect<void, ConfigurationError> => {
+  const known = listPermissions(descriptions)
+  const unknown = findUnknown(
+    tokens.flatMap(({ permissions = [] }) => permissions),
+    known
+  )
+  if (unknown === undefined) return Effect.void
+  const problem = `nothing needs the permission ${unknown}; it is misspelt, or its module is missing. Known are ${known.join(", ")}`
+  return Effect.fail(new ConfigurationError({ option: "tokens", problem }))
+}
+
+/** Everything that a Tollgate in process offers, over services that were built. */
+const makeGate = Effect.fnUntraced(function* (
+  { tokens = [], ...options }: HttpOptions & Pick<TollgateOptions, "tokens">,
+  tasks: BackgroundTasks,
+  host: HostContext
+) {
+  const assembled = yield* assemble
+  yield* checkPermissions(assembled, tokens)
+  const modules = yield* Modules
+  const gate = {
+    http: yield* makeHttp(assembled, options, host),
+    handles: yield* makeHandles(assembled, tasks, host),
+    added: Object.assign({}, ...(yield* Effect.all(modules.flatMap(({ gate }) => gate ?? []))))
+  }
+  if (modules.length > 0) yield* Effect.logInfo(`Modules: ${modules.map(({ name }) => name).join(", ")}`)
+  return gate
 })
 
 /** `createTollgate`, which loads this module. */
 export const openTollgate = async (options: TollgateOptions): Promise<Tollgate> => {
   const unsupportedNode = checkNodeVersion(process.versions.node)
   if (unsupportedNode !== undefined) throw unsupportedNode
-  const { store, tokens, authenticate, logger, telemetry, ...rest } = Options.decodeSync(tollgateOptions, options)
-  const host = await makeHostContext(logger, telemetry)
+  const { store, tokens, authenticate, logger, telemetry, ...rest } = Options.decodeSync(
+    makeTollgateOptions(getLimits(options)),
+    options
+  )
+  const [bridge] = (rest.modules ?? []).flatMap((module) => module.telemetry?.() ?? [])
+  const host = makeHostContext(logger, telemetry, bridge)
   const scope = Scope.makeUnsafe()
   const close = () => run(Scope.close(scope, Exit.void))
   const services = authenticatorLayer({ tokens, authenticate }).pipe(
@@ -271,31 +371,27 @@ export const openTollgate = async (options: TollgateOptions): Promise<Tollgate> 
   )
   try {
     const context = await run(Layer.buildWithScope(services, scope), undefined, host.context)
-    const { dispatch, dispose } = makeHttpHandlers(Layer.succeedContext(context), rest, host)
-    const { handle, drain, count } = trackInFlight(dispatch)
+    const tasks = makeBackgroundTasks(host.context)
+    const { http, handles, added } = await run(
+      Effect.provideContext(makeGate({ ...rest, tokens }, tasks, host), context),
+      undefined,
+      host.context
+    )
+    const { handle, drain, count } = trackInFlight(http.dispatch)
     const { format, observe } = Context.get(context, Telemetry)
     const stopObserving = observe(instruments.httpActiveRequests, count)
-    const tasks = makeBackgroundTasks(host.context)
-    const deployments = Context.get(context, DeploymentConfig)
-    const { matchesRoute } = selectRoutes(rest, deployments)
-    const isSitesHost = (host: string): boolean => deployments?.sites?.matchHost(host) !== undefined
-    const createLink = makeCreateLink(Context.get(context, ConsoleSessions), {
-      isEnabled: rest.console !== undefined,
-      publicUrl: rest.publicUrl
-    })
     return {
-      ...(await run(Effect.provideContext(makeHandles(tasks, host), context))),
+      ...handles,
+      ...added,
       reencryptKeys: () =>
-        run(Context.get(context, ApiKeys).reencryptKeys(), undefined, host.withActiveSpan(host.context)),
+        run(Effect.provideContext(reencryptAll, context), undefined, host.withActiveSpan(host.context)),
       handler: async (request, context) => toWebResponse(await handle(fromWebRequest(request, context))),
       dispatch: handle,
-      matches: (path, host = "") => isSitesHost(host) || matchesRoute(normalizePath(path.split("?", 1)[0] ?? "")),
-      isSitesHost,
-      createConsoleLink: (options) => run(createLink(options)),
+      matches: (path, host = "") => http.matches(normalizePath(path.split("?", 1)[0] ?? ""), host),
+      ownsHost: http.isOwnHost,
       metrics: format,
       close: async () => {
         await Promise.all([drain(), tasks.stop(drainTimeoutMs)])
-        await dispose()
         await close()
         stopObserving()
       }

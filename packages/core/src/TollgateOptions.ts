@@ -1,30 +1,33 @@
 /**
  * The options of `createTollgate` and `Tollgate.layer`, and their schemas. `SecretBox` checks the secrets themselves.
  */
+
+import {
+  type HostLogger,
+  hostLogger,
+  isBaseUrl,
+  KeyPrefix,
+  type KeyStorage,
+  keyPrefixForm,
+  Options,
+  type Store,
+  type StoreOperations
+} from "@tollgate/store/internal"
 import { Layer, Schema } from "effect"
 import { type BearerToken, bearerTokens } from "./access/BearerToken.ts"
-import type { PrincipalShape } from "./access/Principal.ts"
-import { type LimitOptions, limitOptions } from "./accounts/limits/Limits.ts"
-import { consoleOption } from "./console/Console.ts"
-import { KeyPrefix, keyPrefixForm } from "./crypto/KeyFormat.ts"
-import type { KeyStorage } from "./crypto/SecretBox.ts"
-import {
-  checkDeploymentOptions,
-  type DeploymentConfigOptions,
-  deploymentFields
-} from "./deployments/config/DeploymentConfig.ts"
+import type { PrincipalInput } from "./access/Principal.ts"
+import { coreLimits, type LimitDescriptions, type LimitOptions, makeLimitOptions } from "./accounts/limits/Limits.ts"
+import { addNeeded, isModule, modulesOption } from "./assembly/modulesOption.ts"
+import type { OnDecision } from "./authorize/decisionHooks.ts"
 import type { HttpOptions } from "./Http.ts"
 import { type VerifyCacheOptions, verifyCacheOptions } from "./keys/VerifyCache.ts"
 import type { QuotaEvent } from "./metering/usage/QuotaThresholds.ts"
+import type { Module } from "./modules/Module.ts"
 import type { EventJson } from "./outbox/Event.ts"
 import { type EventRetentionOptions, eventRetentionOptions } from "./outbox/EventRetention.ts"
-import { type HostLogger, hostLogger } from "./runtime/HostLogger.ts"
-import * as Options from "./runtime/Options.ts"
-import type { Store, StoreOperations } from "./store/Store.ts"
 import { type TelemetryOptions, telemetryOptions } from "./telemetry/makeHostContext.ts"
-import { type WebhookOptions, webhookOptions } from "./webhooks/WebhookConfig.ts"
 
-type PrincipalJson = typeof PrincipalShape.Encoded
+type PrincipalJson = typeof PrincipalInput.Encoded
 type AuthenticateOption = (
   request: Request,
   // biome-ignore lint/suspicious/noExplicitAny: its type depends on the framework; annotate the parameter
@@ -38,7 +41,7 @@ export interface QuotaThresholdOptions {
 }
 
 /** The options of `Tollgate.layer`, which `createTollgate` takes too. */
-export interface ServiceOptions extends DeploymentConfigOptions {
+export interface ServiceOptions<M extends Module = Module> {
   /**
    * The secret that keys are hashed and encrypted with: at least 32 random characters, such as the output of
    * `openssl rand -base64 32`. Keep it out of the code.
@@ -56,10 +59,8 @@ export interface ServiceOptions extends DeploymentConfigOptions {
   readonly verifyCache?: VerifyCacheOptions | undefined
   /** Maximum numbers of records per account; each limit has a default. Example: `{ projectsPerAccount: 20 }`. */
   readonly limits?: LimitOptions | undefined
-  /** How long events are kept. Default: 90 days, and 100,000 events of each account. */
+  /** How long events are kept. Default: changes for 90 days, events of the system for 30, and 100,000 of each in an account. */
   readonly events?: EventRetentionOptions | undefined
-  /** Where webhooks may be sent. Default: only to public addresses, over https. */
-  readonly webhooks?: WebhookOptions | undefined
   /**
    * Called for each event of every account: at least once, in the order of the account's log, in one of the processes that
    * have it. If it throws or rejects, it is called again, up to five times in 15 seconds. Only for events since the option
@@ -67,14 +68,32 @@ export interface ServiceOptions extends DeploymentConfigOptions {
    */
   readonly onEvent?: ((event: EventJson) => void | Promise<void>) | undefined
   /**
+   * Called after each decision on a request, in this process; not awaited. What it throws is logged, once a minute. It is on the
+   * path of every request, so note what you need and work later.
+   */
+  readonly onDecision?: OnDecision | undefined
+  /**
    * Called when the used share of a quota reaches a threshold, as `onEvent` is. There is one event per period, meter and
    * threshold. Default thresholds: 0.8 and 1.
    */
   readonly onQuotaThreshold?: QuotaThresholdOptions["notify"] | QuotaThresholdOptions | undefined
+  /**
+   * Whether this process does background work: sends webhooks, calls `onEvent`, ends trials, runs deployments, and takes over
+   * what other processes leave. Default: true. Set it to `false` in scripts and functions that only call: what they cause, a
+   * process with background work does within seconds, and `close` returns at once.
+   */
+  readonly background?: boolean | undefined
+  /**
+   * What this Tollgate has beside keys, metering and events: `webhooks()`, `deployments(…)`, `adminConsole()`, `openTelemetry()`,
+   * or modules of your own. Default: none.
+   */
+  readonly modules?: ReadonlyArray<M> | undefined
+  /** The public URL of the HTTP API, including the path it is mounted at: `https://example.com/api/dev`. */
+  readonly publicUrl?: string | undefined
 }
 
 /** The options of `createTollgate`. `store` and `secret` are required. */
-export interface TollgateOptions extends ServiceOptions, HttpOptions {
+export interface TollgateOptions<M extends Module = Module> extends ServiceOptions<M>, HttpOptions {
   /** A store that you open and close yourself, or a layer, which is built now and closed by `close()`. */
   readonly store: StoreOperations | Layer.Layer<Store, unknown>
   /** The management tokens of the HTTP API. Without `tokens` and `authenticate`, every request is rejected with 401. */
@@ -90,7 +109,7 @@ export interface TollgateOptions extends ServiceOptions, HttpOptions {
    * pino or winston. Default: lines of JSON on the standard error.
    */
   readonly logger?: HostLogger | undefined
-  /** What spans may contain. Spans and metrics appear if your program has registered an OpenTelemetry SDK. */
+  /** What spans may contain. A module makes spans appear, such as `openTelemetry()` of `@tollgate/opentelemetry`. */
   readonly telemetry?: TelemetryOptions | undefined
 }
 
@@ -103,7 +122,11 @@ const quotaThresholdOptions = Options.struct<QuotaThresholdOptions>()({
   notify: Options.callback<QuotaThresholdOptions["notify"]>("must be a function that takes the event")
 })
 
-const serviceFields = {
+/** An HTTP URL without query and fragment. */
+const baseUrl = Options.string("must be a URL such as https://example.com/api/dev", isBaseUrl)
+
+/** The schemas of the options, whose limits are those of core and of the modules. */
+const makeServiceFields = (limits: LimitDescriptions) => ({
   secret: Options.value(
     (value): value is string | ReadonlyArray<string> =>
       [value].flat().every((secret: unknown) => typeof secret === "string"),
@@ -112,12 +135,12 @@ const serviceFields = {
   keyPrefix: Options.optional(Options.string(`must be ${keyPrefixForm}`, Schema.is(KeyPrefix))),
   keyStorage: Options.optional(Options.literals(["encrypted", "hash-only"])),
   verifyCache: Options.optional(verifyCacheOptions),
-  limits: Options.optional(limitOptions),
+  limits: Options.optional(makeLimitOptions(limits)),
   events: Options.optional(eventRetentionOptions),
-  webhooks: Options.optional(webhookOptions),
   onEvent: Options.optional(
     Options.callback<NonNullable<ServiceOptions["onEvent"]>>("must be a function that takes the event")
   ),
+  onDecision: Options.optional(Options.callback<OnDecision>("must be a function that takes the decision")),
   onQuotaThreshold: Options.optional(
     Schema.Union([
       Options.callback<QuotaThresholdOptions["notify"]>(
@@ -126,40 +149,50 @@ const serviceFields = {
       quotaThresholdOptions
     ])
   ),
-  ...deploymentFields
-}
+  background: Options.optional(Options.literals([true, false], "must be true or false")),
+  modules: modulesOption<Module>("webhooks() of @tollgate/webhooks"),
+  publicUrl: Options.optional(baseUrl)
+})
 
 const isStore = (value: unknown): value is StoreOperations | Layer.Layer<Store, unknown> =>
-  Layer.isLayer(value) || Options.hasMethods(value, "get", "getByUniqueKey", "list", "counters", "commit", "clear")
+  Layer.isLayer(value) ||
+  Options.hasMethods(value, "get", "getByUniqueKey", "list", "search", "counters", "commit", "clear")
 
-export const serviceOptions = Options.struct<ServiceOptions>()(serviceFields).check(
-  Schema.makeFilter(checkDeploymentOptions)
-)
+/** The limits of core and of the modules in options that are not validated yet. */
+export const getLimits = (options: unknown): LimitDescriptions => {
+  const modules = typeof options === "object" && options !== null && "modules" in options ? options.modules : []
+  const limits = Array.isArray(modules)
+    ? addNeeded<Module>(modules.filter(isModule)).map((module) => module.limits)
+    : []
+  return Object.assign({}, coreLimits, ...limits)
+}
 
-export const tollgateOptions = Options.struct<TollgateOptions>()({
-  store: Options.value(isStore, (value) =>
-    Options.hasMethods(value, "then")
-      ? "is a promise; await it, as in store: await SqliteStore.open(…)"
-      : "must be a store, such as MemoryStore.open(), or a layer of one"
-  ),
-  tokens: Options.optional(bearerTokens),
-  authenticate: Options.optional(
-    Options.callback<AuthenticateOption>(
-      "must be a function that takes the request and returns { id, account, access } or undefined"
+export const makeServiceOptions = (limits: LimitDescriptions) =>
+  Options.struct<ServiceOptions>()(makeServiceFields(limits))
+
+export const makeTollgateOptions = (limits: LimitDescriptions) =>
+  Options.struct<TollgateOptions>()({
+    store: Options.value(isStore, (value) =>
+      Options.hasMethods(value, "then")
+        ? "is a promise; await it, as in store: await SqliteStore.open(…)"
+        : "must be a store, such as MemoryStore.open(), or a layer of one"
+    ),
+    tokens: Options.optional(bearerTokens),
+    authenticate: Options.optional(
+      Options.callback<AuthenticateOption>(
+        "must be a function that takes the request and returns { id, account, access } or undefined"
+      )
+    ),
+    bodyLimit: Options.optional(Options.positiveInteger("must be a number of bytes, a positive integer")),
+    docs: Options.optional(Options.literals([true, false, "protected"], 'must be true, false or "protected"')),
+    metrics: Options.optional(Options.literals([true, false], "must be true or false")),
+    logger: Options.optional(hostLogger),
+    telemetry: Options.optional(telemetryOptions),
+    ...makeServiceFields(limits)
+  }).check(
+    Schema.makeFilter(
+      ({ tokens, authenticate }) =>
+        tokens === undefined ||
+        authenticate === undefined || { path: ["authenticate"], issue: "excludes tokens; set one of the two, not both" }
     )
-  ),
-  bodyLimit: Options.optional(Options.positiveInteger("must be a number of bytes, a positive integer")),
-  docs: Options.optional(Options.literals([true, false, "protected"], 'must be true, false or "protected"')),
-  metrics: Options.optional(Options.literals([true, false], "must be true or false")),
-  console: Options.optional(consoleOption),
-  logger: Options.optional(hostLogger),
-  telemetry: Options.optional(telemetryOptions),
-  ...serviceFields
-}).check(
-  Schema.makeFilter(checkDeploymentOptions),
-  Schema.makeFilter(
-    ({ tokens, authenticate }) =>
-      tokens === undefined ||
-      authenticate === undefined || { path: ["authenticate"], issue: "excludes tokens; set one of the two, not both" }
   )
-)

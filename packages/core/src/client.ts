@@ -5,6 +5,13 @@
 
 export * from "./allErrors.ts"
 export type { CallerJson } from "./api/AccessApi.ts"
-export { type ClientOptions, createClient, type TollgateClient } from "./client/createClient.ts"
+export type { AuthorizeAnswerJson } from "./authorize/DecisionsApi.ts"
+export {
+  type ClientOptions,
+  createClient,
+  type RemoteAuthorizeOptions,
+  type RemoteKeyBucketHandle,
+  type TollgateClient
+} from "./client/createClient.ts"
 export { ServerUnreachable } from "./client/ServerUnreachable.ts"
 export * from "./handleTypes.ts"

@@ -2,6 +2,8 @@
  * Loads the services and the HTTP API when the first Tollgate is created, so that a module that needs only errors or types
  * is imported quickly.
  */
+import { captureCaller, withCallerStack } from "@tollgate/store/internal"
+import type { Module } from "./modules/Module.ts"
 import type { Tollgate } from "./Tollgate.ts"
 import type { TollgateOptions } from "./TollgateOptions.ts"
 
@@ -17,7 +19,10 @@ import type { TollgateOptions } from "./TollgateOptions.ts"
  * await gate.close()
  * ```
  */
-export const createTollgate = async (options: TollgateOptions): Promise<Tollgate> => {
+export const createTollgate = <const M extends Module = never>(options: TollgateOptions<M>): Promise<Tollgate<M>> =>
+  withCallerStack(open(options) as Promise<Tollgate<M>>, captureCaller(createTollgate))
+
+const open = async (options: TollgateOptions): Promise<Tollgate> => {
   const { openTollgate } = await import("./Tollgate.ts")
   return openTollgate(options)
 }

@@ -6,27 +6,32 @@ export type { AccessMethods } from "./api/AccessApi.ts"
 export type {
   CallOptions,
   ConditionalCallOptions,
+  FoundJson,
+  FoundPromise,
   IdempotentCallOptions,
   PageJson,
   PageOptions,
   PagePromise,
   Versioned
 } from "./api/Methods.ts"
+export type { CreatedConsumerJson } from "./consumers/ConsumerCreate.ts"
 export type { ConsumersMethods, ConsumerWithKeysJson } from "./consumers/ConsumersApi.ts"
-export type { DeploymentsMethods } from "./deployments/DeploymentsApi.ts"
-export type { DeploymentJson } from "./deployments/model/Deployment.ts"
-export type { DeploymentStatusJson } from "./deployments/model/DeploymentStatus.ts"
-export type { ProjectsMethods } from "./deployments/ProjectsApi.ts"
 export type { EventsMethods } from "./events/EventsApi.ts"
 export type { KeyBucketsMethods } from "./keys/KeyBucketsApi.ts"
 export type { KeysMethods } from "./keys/KeysApi.ts"
 export type { VerificationJson } from "./keys/Verification.ts"
 export type { MeteringBucketsMethods } from "./metering/buckets/MeteringBucketsApi.ts"
+export type { GrantsMethods } from "./metering/credits/GrantsApi.ts"
+export type { CustomerMethods, CustomersMethods } from "./metering/customers/CustomersApi.ts"
+export type { CustomerJson, ListedCustomerJson } from "./metering/model/Customer.ts"
+export type { GrantJson } from "./metering/model/Grant.ts"
 export type { MeteringBucketJson } from "./metering/model/MeteringBucket.ts"
-export type { PlanJson } from "./metering/model/Plan.ts"
+export type { EnsuredPlansJson, PlanJson } from "./metering/model/Plan.ts"
 export type { QuotasJson } from "./metering/model/Quota.ts"
 export type { ReservationJson } from "./metering/model/Reservation.ts"
-export type { SubscriptionJson } from "./metering/model/Subscription.ts"
+export type { ListedSubscriptionJson, SubscriptionJson } from "./metering/model/Subscription.ts"
+export type { SubscriptionUsageJson, TopCustomersJson } from "./metering/model/SubscriptionUsage.ts"
+export type { RecordedEventsJson, UsageEventJson } from "./metering/model/UsageEvent.ts"
 export type { UsageSeriesJson } from "./metering/model/UsageSeries.ts"
 export type { PlanCreateInput, PlansMethods } from "./metering/plans/PlansApi.ts"
 export type {
@@ -38,15 +43,13 @@ export type { UsageMethods } from "./metering/usage/UsageApi.ts"
 export type { EventJson } from "./outbox/Event.ts"
 export type {
   AccountHandle,
+  CustomerHandle,
   EventsHandle,
   KeyBucketHandle,
   MeteringBucketHandle,
   MeteringBucketsHandle,
-  ProjectHandle,
-  UploadedSource
+  VerifyOptions
 } from "./promises/handles.ts"
 export type { ApiKeyJson } from "./records/ApiKey.ts"
 export type { ConsumerJson } from "./records/Consumer.ts"
-export type { DeliveryJson } from "./webhooks/Delivery.ts"
-export type { WebhookJson } from "./webhooks/Webhook.ts"
-export type { WebhooksMethods } from "./webhooks/WebhooksApi.ts"
+export type { SearchResultsJson } from "./search/SearchApi.ts"

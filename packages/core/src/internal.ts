@@ -2,44 +2,75 @@
  * `@tollgate/core/internal`: what Tollgate's own packages and tests share. It may change in any release.
  */
 
-export type { AuthorizingKeyBucket } from "./authorize/BucketDecisions.ts"
-export * as KeyFormat from "./crypto/KeyFormat.ts"
-export { type ErrorDocumentation, encodeProblem } from "./errors/defineError.ts"
-export { isHandled } from "./http/isHandled.ts"
-export { makeBusyResponse } from "./http/makeBusyResponse.ts"
-export { MethodNotAllowed, RouteNotFound } from "./http/routeErrors.ts"
-export { makeKey } from "./keys/newKeys.ts"
-export * as Period from "./metering/model/Period.ts"
-export { makeOutboxStore } from "./outbox/outboxStore.ts"
-export { recordEvent } from "./outbox/recordEvent.ts"
 export {
-  type AuthorizeRequestResult,
-  makeAuthorizeRequest,
-  type RequestConsumer,
-  type RequestLike
-} from "./protect/authorizeRequest.ts"
-export type { RequireApiKeyOptions } from "./protect/RequireApiKeyOptions.ts"
-export { readHeader, readQueryParameter } from "./protect/readRequest.ts"
-export { watchNodeResponse } from "./protect/watchNodeResponse.ts"
+  type BackgroundTasks,
+  BodyNotRestorableError,
+  encodeProblem,
+  fromWebResponse,
+  getConnection,
+  hasAtMost,
+  isPlainObject,
+  Options,
+  type ProblemJson,
+  RateLimitName,
+  RequestBatches,
+  readBody,
+  type TransportRequest,
+  type TransportResponse,
+  throwFromCaller
+} from "@tollgate/store/internal"
+export { resolveRequestId } from "./api/RequestId.ts"
+export {
+  type AppliedRateLimit,
+  type Charge,
+  type MeteringOptions,
+  ParsedAuthorizeOptions,
+  type ParsedLimits,
+  type RateLimitBy,
+  type RateLimitOptions
+} from "./authorize/AuthorizeOptions.ts"
+export {
+  authorizeFields,
+  isRateLimitBy,
+  rejectBothRateLimitOptions,
+  rejectTwoHomes,
+  toParsedLimits
+} from "./authorize/authorizeSchemas.ts"
+export { type AuthorizingKeyBucket, bucketDecisions } from "./authorize/BucketDecisions.ts"
+export type { RequestCharge } from "./authorize/Decision.ts"
+export { makeParseAuthorizeOptions } from "./authorize/parseAuthorizeOptions.ts"
+export {
+  makeInvalidKeyRefusal,
+  type RefusalProblem,
+  toAllowedHeaders,
+  toLimitProblem,
+  toRefusal,
+  toRefusalAnswer
+} from "./authorize/routeAnswer.ts"
+export { MethodNotAllowed, RouteNotFound } from "./http/routeErrors.ts"
+export { BackgroundClock } from "./jobs/BackgroundClock.ts"
+export { DueWork } from "./jobs/DueWork.ts"
+export type { JobKind } from "./jobs/JobKind.ts"
+export { jobsLayer } from "./jobs/jobsLayer.ts"
+export { Processes } from "./jobs/Processes.ts"
+export { makeKey } from "./keys/newKeys.ts"
+export { maxLabelCharacters } from "./metering/model/Labels.ts"
+export * as Period from "./metering/model/Period.ts"
+export { encodeQuotas } from "./metering/model/Quota.ts"
+export { outboxStoreLayer } from "./outbox/outboxStore.ts"
+export { recordEvent } from "./outbox/recordEvent.ts"
+export { encodeRefusal } from "./promises/authorize.ts"
+export {
+  type RateLimitPolicy,
+  RequestCount,
+  rateLimitCheck,
+  rateLimitFields,
+  toPolicy
+} from "./rateLimits/RateLimit.ts"
+export { formatRateLimitHeaders } from "./rateLimits/rateLimitHeaders.ts"
 export { consumerRecords } from "./records/consumerRecords.ts"
 export { keyRecords } from "./records/keyRecords.ts"
+export { eventRelayLayer } from "./relay/EventRelay.ts"
 export { moveEvents } from "./relay/moveEvents.ts"
-export { makePollPending } from "./relay/pollPending.ts"
-export { abortablePromise } from "./runtime/abortablePromise.ts"
-export { BodyNotRestorableError } from "./runtime/BodyNotRestorableError.ts"
-export { ChunkedSort } from "./runtime/ChunkedSort.ts"
-export { checkNodeVersion } from "./runtime/checkNodeVersion.ts"
-export { FairSemaphore } from "./runtime/FairSemaphore.ts"
-export { makeDiskCheck } from "./runtime/freeSpace.ts"
-export { getConnection } from "./runtime/getConnection.ts"
-export { hostLogger } from "./runtime/HostLogger.ts"
-export { nextBatch, pauseAbove } from "./runtime/nextBatch.ts"
-export * as Options from "./runtime/Options.ts"
-export { fromWebResponse, readBody, type TransportRequest, type TransportResponse } from "./runtime/Transport.ts"
-export { BatchQueue } from "./store/BatchQueue.ts"
-export { type ErrorClass, makeRetryTransient, type RetryTransient } from "./store/retryTransient.ts"
-export { StoreActivity } from "./store/StoreActivity.ts"
-export { previewData } from "./store/StoreError.ts"
-export { withCallerTime } from "./store/withCallerTime.ts"
 export { type Instrument, instruments } from "./telemetry/instruments.ts"
 export { toPrometheusName } from "./telemetry/toPrometheusName.ts"

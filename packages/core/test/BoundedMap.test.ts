@@ -1,4 +1,4 @@
-import { BoundedMap } from "@tollgate/core/store"
+import { BoundedMap } from "@tollgate/store"
 import { describe, expect, it } from "vitest"
 
 describe("BoundedMap", () => {

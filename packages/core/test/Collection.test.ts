@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { RecordUnreadable, StoreConflict } from "@tollgate/core"
-import { Change, Collection, Partition, Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { Change, Collection, Partition, Store } from "@tollgate/store"
 import { StoreState, stateHash } from "@tollgate/store-testkit"
 import { DateTime, Effect, Option, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -197,7 +197,7 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
       const store = yield* Store
       const body = JSON.stringify({ id: "1", items, numbers, note: "kept" })
       yield* store.commit(partition, [
-        Change.Put({ key: "bag/1", expect: 0, body: `3 ${body}`, indexTerms: ["bag"], uniqueKeys: [] })
+        Change.Put({ key: "bag/1", expect: 0, body: `4 ${body}`, indexTerms: ["bag"], uniqueKeys: [] })
       ])
       const entry = Option.getOrThrow(yield* older.get(partition, "1"))
       yield* commit(partition, older.replace(entry, { ...entry.value, numbers: numbers.slice(1) }))
@@ -275,15 +275,15 @@ layer(StoreState.layer(MemoryStore.layer))("Collection", (it) => {
         Change.Put({ key: people.recordKey(name), expect: 0, body, indexTerms: [people.indexTerm()], uniqueKeys: [] })
       yield* commit(
         partition,
-        put("newer", '5 {"secret":"x"}'),
+        put("newer", '6 {"secret":"x"}'),
         put("unversioned", "{}"),
         put("preview", '2 {"secret":"x"}'),
-        put("invalid", '4 {"secret":"x"}')
+        put("invalid", '5 {"secret":"x"}')
       )
       const readError = (name: string) => Effect.flip(people.get(partition, name))
       const newer = yield* readError("newer")
       assert.instanceOf(newer, RecordUnreadable)
-      assert.include(newer.message, "format 5 by a newer version of Tollgate, and this version reads up to 4")
+      assert.include(newer.message, "format 6 by a newer version of Tollgate, and this version reads up to 5")
       assert.include((yield* readError("unversioned")).message, "has no format version")
       assert.include((yield* readError("preview")).message, "a preview of Tollgate 0.1 wrote it")
       const invalid = yield* readError("invalid")

@@ -1,5 +1,7 @@
-import { Partition } from "@tollgate/core/store"
+import { Partition } from "@tollgate/store"
 import { expect, it } from "vitest"
+import { deploymentDirectory, forProject } from "../../deployments/src/model/partitions.ts"
+import { toPartition } from "../../tokens/src/credentialValues.ts"
 
 it("gives every account and bucket a different partition name", () => {
   const specialNames = ["a", "b", "a/b", "a%2Fb", "", "{a}", "}", "a:b", "..", "*"]
@@ -11,14 +13,15 @@ it("gives every account and bucket a different partition name", () => {
 it("gives key buckets, deployments, metering buckets and directories different names", () => {
   const names = [
     Partition.forKeyBucket("a", "b"),
-    Partition.forProject("a", "b"),
+    forProject("a", "b"),
     Partition.forMeteringBucket("a"),
     Partition.forMeteringBucket("a/b"),
     Partition.accountsDirectory,
     Partition.keysDirectory,
     Partition.meteringDirectory,
-    Partition.deploymentDirectory,
-    Partition.consoleCodes
+    deploymentDirectory,
+    toPartition("a"),
+    toPartition("*")
   ]
   expect(new Set(names).size).toBe(names.length)
 })

@@ -14,7 +14,7 @@ import {
   Tollgate,
   Usage
 } from "@tollgate/core/effect"
-import { Store } from "@tollgate/core/store"
+import { Store } from "@tollgate/store"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { secret, storesOnCallersClock } from "./stores.ts"
@@ -109,7 +109,7 @@ describe.each(storesOnCallersClock)("authorize, on %s", (_, store) => {
         const steady = { limit: 5, per: 2_000, burst: 4 }
         const { authorize, meteringBucketId, setStatus, updateKey, quotas } = yield* setUp(
           { rateLimits: { plan: steady } },
-          { scopes: ["orders:*"] }
+          { scopes: ["orders:*"], ipAllow: ["203.0.113.0/24"] }
         )
         yield* TestClock.setTime(1_800_000_000_000)
         const random = makeRandom(7)
@@ -149,6 +149,7 @@ describe.each(storesOnCallersClock)("authorize, on %s", (_, store) => {
           }
 
           const scopes = [[], ["orders:read"], ["orders:read", "orders:write"], ["users:read"]][random(4)] ?? []
+          const ip = step % 16 === 15 ? "198.51.100.1" : "203.0.113.7"
           const value = ["x", "y"][random(2)] ?? "x"
           const cost = 1 + random(3)
           const withMine = random(2) === 0
@@ -171,17 +172,20 @@ describe.each(storesOnCallersClock)("authorize, on %s", (_, store) => {
           const refusing = limits.find(({ bucket, cost }) => bucket.available(now) < cost)
           const expected = isDisabled
             ? "disabled-key"
-            : scopes.some((scope) => !scope.startsWith("orders:"))
-              ? "missing-scope"
-              : isMetered && !isActive
-                ? "subscription-not-active"
-                : refusing !== undefined
-                  ? `rate-limited ${refusing.name}`
-                  : isMetered && exceeding !== undefined
-                    ? `over-quota ${exceeding}`
-                    : "allowed"
+            : ip !== "203.0.113.7"
+              ? "ip-not-allowed"
+              : scopes.some((scope) => !scope.startsWith("orders:"))
+                ? "missing-scope"
+                : isMetered && !isActive
+                  ? "subscription-not-active"
+                  : refusing !== undefined
+                    ? `rate-limited ${refusing.name}`
+                    : isMetered && exceeding !== undefined
+                      ? `over-quota ${exceeding}`
+                      : "allowed"
 
           const result = yield* authorize({
+            ip,
             scopes,
             rateLimits: [
               ...(withMine ? [{ name: "mine", limit: 3, per: "second", burst: 2 } as const] : []),
@@ -215,6 +219,7 @@ describe.each(storesOnCallersClock)("authorize, on %s", (_, store) => {
         for (const reason of [
           "allowed",
           "disabled-key",
+          "ip-not-allowed",
           "missing-scope",
           "subscription-not-active",
           "rate-limited mine",

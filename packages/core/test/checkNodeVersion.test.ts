@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { checkNodeVersion } from "@tollgate/core/internal"
+import { checkNodeVersion } from "@tollgate/store/internal"
 
 describe("checkNodeVersion", () => {
   it.each(["20.20.2", "22.18.9", "21.99.0", "9.30.0"])("refuses Node %s and says what to install", (version) => {

@@ -3,9 +3,11 @@
  */
 import { hash } from "node:crypto"
 import { createTollgate, type Tollgate } from "@tollgate/core"
-import { memorySourceStore, memoryTarget, type StoreOperations } from "@tollgate/core/store"
+import type { DeploymentsModule } from "@tollgate/deployments"
+import type { StoreOperations } from "@tollgate/store"
 import { eventually } from "@tollgate/testing"
 import { expect } from "vitest"
+import { memoryDeployments } from "./allModules.ts"
 import { secret } from "./stores.ts"
 
 const suppliedKey = "a-key-that-the-caller-supplied"
@@ -21,20 +23,22 @@ export interface Contents {
   readonly versionOfAlice: number
 }
 
-export const openGate = (store: StoreOperations) =>
+type Gate = Tollgate<DeploymentsModule>
+
+export const openGate = (store: StoreOperations): Promise<Gate> =>
   createTollgate({
     store,
     secret,
     publicUrl: "http://gate",
-    deployments: { sources: memorySourceStore(), target: memoryTarget() }
+    modules: [memoryDeployments()]
   })
 
-const getHandles = (gate: Tollgate, meteringBucketId = "bckt_none") => {
+const getHandles = (gate: Gate, meteringBucketId = "bckt_none") => {
   const acme = gate.account("acme")
   return { acme, production: acme.keyBucket("production"), billing: acme.meteringBucket(meteringBucketId) }
 }
 
-const createKeys = async (gate: Tollgate) => {
+const createKeys = async (gate: Gate) => {
   const { production } = getHandles(gate)
   const { apiKeys, version } = await production.consumers.create(
     { name: "alice", tags: { team: "blue" }, managers: ["boss@example.com"] },
@@ -55,7 +59,7 @@ const createKeys = async (gate: Tollgate) => {
   return { keyOfAlice, keys: [keyOfAlice, importedKey, ...created.data.map(({ key }) => key ?? "")], version }
 }
 
-const meter = async (gate: Tollgate, key: string) => {
+const meter = async (gate: Gate, key: string) => {
   const { acme, production } = getHandles(gate)
   const billing = await acme.meteringBuckets.ensure("default")
   const rateLimits = { steady: { limit: 5, per: "day" as const } }
@@ -70,7 +74,7 @@ const meter = async (gate: Tollgate, key: string) => {
   return { meteringBucketId: billing.id, subscriptionId: id }
 }
 
-const deploy = async (gate: Tollgate) => {
+const deploy = async (gate: Gate) => {
   const { deployments } = getHandles(gate).acme.project("web")
   const { uploadUrl } = await deployments.createSource({ branchName: "main" }, { idempotencyKey: "source" })
   const { id } = await deployments.upload(uploadUrl, new Uint8Array(5))
@@ -91,7 +95,7 @@ export const fillStore = async (store: StoreOperations): Promise<Contents> => {
 }
 
 /** Everything that a caller can read. */
-export const describeGate = async (gate: Tollgate, { keys, meteringBucketId, subscriptionId }: Contents) => {
+export const describeGate = async (gate: Gate, { keys, meteringBucketId, subscriptionId }: Contents) => {
   const { acme, production, billing } = getHandles(gate, meteringBucketId)
   const { deployments } = acme.project("web")
   return {
@@ -111,7 +115,7 @@ export const describeGate = async (gate: Tollgate, { keys, meteringBucketId, sub
 
 /** Repeats calls with their idempotency keys, exhausts what is left of limits, and writes. */
 export const useGate = async (
-  gate: Tollgate,
+  gate: Gate,
   { keyOfAlice, meteringBucketId, subscriptionId, versionOfAlice }: Contents
 ) => {
   const { production, billing } = getHandles(gate, meteringBucketId)

@@ -1,9 +1,10 @@
 /**
  * Copies a SQLite file into another file, or into a Redis, and is killed half way.
  */
-import { copyStore } from "@tollgate/core/store"
+
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import { copyStore } from "@tollgate/store/copy"
 
 const [source = "", target = ""] = process.argv.slice(2)
 const from = await SqliteStore.open(source)

@@ -7,19 +7,11 @@ import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigurationError } from "@tollgate/core"
-import {
-  Change,
-  type CopyProgress,
-  copyContents,
-  copyStore,
-  Partition,
-  StoreContents,
-  StoreCopyError,
-  type StoreWithContents
-} from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import { Change, Partition, StoreContents, type StoreWithContents } from "@tollgate/store"
+import { type CopyProgress, copyContents, copyStore, StoreCopyError } from "@tollgate/store/copy"
 import { getNodeOptions, startRedis, temporaryFolder } from "@tollgate/testing"
 import { Context, Effect, Layer, Stream } from "effect"
 import { Redis } from "ioredis"

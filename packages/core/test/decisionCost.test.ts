@@ -2,9 +2,16 @@
  * What a decision costs the store: its calls, the changes of its commit, and the bytes of both. A decision that costs more
  * fails here. Raise a number only with the reason in the commit.
  */
-import { type AuthorizeOptions, createTollgate, type LocalKeyBucketHandle, type Tollgate } from "@tollgate/core"
-import type { StoreOperations } from "@tollgate/core/store"
+import {
+  type AuthorizeOptions,
+  createTollgate,
+  type LocalKeyBucketHandle,
+  type MeteringBucketHandle,
+  type Tollgate
+} from "@tollgate/core"
+import { decisions } from "@tollgate/decisions"
 import { MemoryStore } from "@tollgate/memory"
+import type { StoreOperations } from "@tollgate/store"
 import { isBackgroundCall } from "@tollgate/testing"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { secret } from "./stores.ts"
@@ -44,14 +51,16 @@ let key: string
 /** The plan of its consumer has a rate limit. */
 let limitedKey: string
 let meteringBucketId: string
+let billing: MeteringBucketHandle
 
 beforeAll(async () => {
-  gate = await createTollgate({ store: note(MemoryStore.open()), secret })
+  // The log of decisions costs them nothing.
+  gate = await createTollgate({ store: note(MemoryStore.open()), secret, modules: [decisions()] })
   const account = gate.account("acme")
   production = account.keyBucket("production")
   const { apiKeys } = await production.consumers.create({ name: "alice" }, { withApiKey: true })
   key = apiKeys[0].key ?? ""
-  const billing = await account.meteringBuckets.ensure("default")
+  billing = await account.meteringBuckets.ensure("default")
   meteringBucketId = billing.id
   const rateLimits = { planned: { limit: 1_000, per: "second" } } as const
   const plan = { planExternalId: "pro", meters: { requests: { max: 1e9 }, tokens: { max: 1e9 } } }
@@ -106,19 +115,80 @@ describe("a decision costs the store", () => {
 
   it("one read and one commit, with a key, a limit and a meter", async () => {
     const cost = await measure(key, { rateLimit, metering: { meteringBucketId, meters: { requests: 1 } } })
-    expectAtMost(cost, { reads: 1, commits: 1, changes: 8, bytes: 735 })
+    expectAtMost(cost, { reads: 1, commits: 1, changes: 7, bytes: 655 })
   })
 
   it("two more changes for each further meter", async () => {
     const meters = { requests: 1, tokens: 100 }
     const cost = await measure(key, { rateLimit, metering: { meteringBucketId, meters } })
-    expectAtMost(cost, { reads: 1, commits: 1, changes: 10, bytes: 945 })
+    expectAtMost(cost, { reads: 1, commits: 1, changes: 9, bytes: 865 })
   })
 
   it("one more change for a rate limit of the plan", async () => {
     const metering = { meteringBucketId, meters: { requests: 1 } }
     const cost = await measure(limitedKey, { metering })
-    expectAtMost(cost, { reads: 1, commits: 1, changes: 8, bytes: 740 })
+    expectAtMost(cost, { reads: 1, commits: 1, changes: 7, bytes: 660 })
+  })
+
+  it("nothing more for a period, a soft limit, overrides and features", async () => {
+    await billing.plans.create({
+      planExternalId: "everything",
+      meters: { requests: { max: 1, period: "day", isSoftLimit: true }, tokens: { max: 1e9 } },
+      features: { exports: true, seats: 5 }
+    })
+    await billing.subscriptions.create({
+      customerKey: "dora",
+      planExternalIds: ["everything"],
+      overrides: { meters: { tokens: { max: 1e9 } }, features: { seats: 6 } }
+    })
+    const dora = await production.consumers.create({ name: "dora" }, { withApiKey: true })
+    const metering = { meteringBucketId, meters: { requests: 1, tokens: 100 } }
+    const cost = await measure(dora.apiKeys[0].key ?? "", { rateLimit, metering, features: ["exports"] })
+    expectAtMost(cost, { reads: 1, commits: 1, changes: 9, bytes: 865 })
+  })
+
+  it("nothing more for credit", async () => {
+    await billing.subscriptions.create({ customerKey: "fred", planExternalIds: ["pro"] })
+    const { grants } = billing.customer("fred")
+    for (const priority of [1, 2, 3]) await grants.create({ meter: "requests", amount: 1e6, priority })
+    await grants.create({ meter: "tokens", amount: 1e6, expiresOn: "2099-01-01T00:00:00Z" })
+    const fred = await production.consumers.create({ name: "fred" }, { withApiKey: true })
+    const metering = { meteringBucketId, meters: { requests: 1, tokens: 100 } }
+    const cost = await measure(fred.apiKeys[0].key ?? "", { rateLimit, metering })
+    expectAtMost(cost, { reads: 1, commits: 1, changes: 9, bytes: 865 })
+    // Also where grants are spent, and one of them was used up.
+    await billing.customer("fred").consume({ requests: 1e9 + 1e6 })
+    const spending = await measure(fred.apiKeys[0].key ?? "", { rateLimit, metering })
+    expectAtMost(spending, { reads: 1, commits: 1, changes: 9, bytes: 865 })
+  })
+
+  it("one more change for each plan of a pending change, none for a cancellation and for usage that is continued", async () => {
+    const metering = { meteringBucketId, meters: { requests: 1 } }
+    const emma = billing.customer("emma")
+    const { apiKeys } = await production.consumers.create({ name: "emma" }, { withApiKey: true })
+    const measureEmma = () => measure(apiKeys[0].key ?? "", { rateLimit, metering })
+    await emma.changePlan({ planExternalIds: ["pro"], at: "now" })
+    const plain = { reads: 1, commits: 1, changes: 7, bytes: 655 }
+    expectAtMost(await measureEmma(), plain)
+    await emma.changePlan({ planExternalIds: ["limited"], at: "period-end" })
+    expectAtMost(await measureEmma(), { ...plain, changes: 8, bytes: 730 })
+    await emma.cancel({ at: "period-end" })
+    expectAtMost(await measureEmma(), plain)
+    await emma.cancel({ at: "now" })
+    await billing.subscriptions.create({ customerKey: "emma", planExternalIds: ["pro"], continueUsage: true })
+    expectAtMost(await measureEmma(), plain)
+  })
+
+  it("one read, with a key whose consumer is disabled", async () => {
+    await production.consumers.create({ name: "carol", disabled: true })
+    const carol = await production.keys.create("carol")
+    calls.length = 0
+    const metering = { meteringBucketId, meters: { requests: 1 } }
+    expect(await production.authorize(carol.key, { rateLimit, metering })).toEqual({
+      allowed: false,
+      reason: "disabled-consumer"
+    })
+    expect(calls.map(({ operation }) => operation)).toEqual(["getByUniqueKey"])
   })
 
   it("nothing, with a key that is malformed", async () => {

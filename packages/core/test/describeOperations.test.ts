@@ -7,7 +7,7 @@ import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchem
 import { Authenticator } from "../src/access/Authenticator.ts"
 import { Authenticated } from "../src/api/Authenticated.ts"
 import { describeOperations } from "../src/api/describeOperations.ts"
-import { Owner } from "../src/api/Owner.ts"
+import { Area, Owner } from "../src/api/Owner.ts"
 import { buildRoutes } from "../src/http/buildRoutes.ts"
 
 class Extra extends HttpApiMiddleware.Service<Extra>()("test/Extra") {}
@@ -18,14 +18,20 @@ const get = HttpApiEndpoint.get("get", path, { success: Item })
 
 // biome-ignore lint/suspicious/noExplicitAny: declarations of any type
 const declare = (endpoint: any) =>
-  HttpApi.make("test").add(HttpApiGroup.make("things").add(endpoint).middleware(Authenticated))
+  HttpApi.make("test").add(HttpApiGroup.make("things").add(endpoint).middleware(Authenticated).annotate(Area, "things"))
 
 const describeOne = (endpoint: unknown) => () => describeOperations(declare(endpoint))
 
 describe("an endpoint", () => {
   it("is served if all of it is supported", () => {
     const [description] = describeOne(get.annotate(Owner, "account"))()
-    expect(description).toMatchObject({ id: "things.get", owner: "account", isAuthenticated: true, isReadOnly: true })
+    expect(description).toMatchObject({
+      id: "things.get",
+      owner: "account",
+      isAuthenticated: true,
+      permission: "things:read",
+      isReadOnly: true
+    })
     const csv = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/csv" }))
     const [text] = describeOne(HttpApiEndpoint.get("csv", path, { success: csv }).annotate(Owner, "account"))()
     expect(text?.response).toMatchObject({ kind: "plain", contentType: "text/csv" })
@@ -70,7 +76,7 @@ describe("an endpoint", () => {
     const build = buildRoutes({
       descriptions: describeOne(get.annotate(Owner, "account"))(),
       getOperation: () => undefined,
-      owners: { meteringBucket: () => Effect.succeed({}), deployment: () => Effect.succeed({}) },
+      owners: {},
       locations: {}
     })
     expect(() => Effect.runSync(Effect.provide(build, Authenticator.layerRejectAll))).toThrow(/has no implementation/)

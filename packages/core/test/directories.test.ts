@@ -7,20 +7,21 @@ import {
   Accounts,
   ConsumerName,
   Consumers,
+  type CoreServices,
   KeyBucketName,
   KeyBuckets,
   MeteringBuckets,
-  Projects,
-  type Services,
-  Tollgate,
-  Uploads
+  Tollgate
 } from "@tollgate/core/effect"
-import { memorySourceStore, memoryTarget, Partition, Store, type StoreOperations } from "@tollgate/core/store"
+import { type DeploymentServices, Projects, Uploads } from "@tollgate/deployments"
 import { MemoryStore } from "@tollgate/memory"
+import { Partition, Store, type StoreOperations } from "@tollgate/store"
 import { makeFaultyStore } from "@tollgate/store-testkit"
 import { isBackgroundCall } from "@tollgate/testing"
 import { Context, DateTime, Effect, Layer, References } from "effect"
 import { TestClock } from "effect/testing"
+import { deploymentDirectory } from "../../deployments/src/model/partitions.ts"
+import { memoryDeployments } from "./allModules.ts"
 import { content, createUploadUrl } from "./processes.ts"
 import { secret } from "./stores.ts"
 
@@ -34,11 +35,11 @@ const start = (store: StoreOperations) =>
     Tollgate.layer({
       secret,
       publicUrl: "http://gate",
-      deployments: { sources: memorySourceStore(), target: memoryTarget() }
+      modules: [memoryDeployments()]
     }).pipe(Layer.provide(Layer.succeed(Store, store)))
   ).pipe(Effect.provideService(References.MinimumLogLevel, "None"))
 
-type Process = Context.Context<Services>
+type Process = Context.Context<CoreServices | DeploymentServices>
 
 const toEntries = (items: ReadonlyArray<{ readonly name: string; readonly createdOn: DateTime.Utc }>) =>
   items.map(({ name, createdOn }) => `${name} ${DateTime.formatIso(createdOn)}`)
@@ -84,7 +85,7 @@ describe("an account", () => {
           const directories = yield* Effect.all([
             memory.list(Partition.keysDirectory, [{ indexTerms: ["bucket"], ...page }]),
             memory.list(Partition.meteringDirectory, [{ indexTerms: ["listing"], ...page }]),
-            memory.list(Partition.deploymentDirectory, [{ indexTerms: ["project"], ...page }])
+            memory.list(deploymentDirectory, [{ indexTerms: ["project"], ...page }])
           ])
           const hasContent = directories.some(([page]) => page !== undefined && page.total > 0)
           const accounts = yield* listAccounts(process)
@@ -105,13 +106,12 @@ describe("an account", () => {
           yield* write
           return calls()
         })
-      // The account, the key bucket and the consumer; then the consumer only. Two more calls before the first event of a
-      // partition: they read and write its entry in the directory of events.
-      assert.strictEqual(yield* countCalls(createConsumer(process)), 3 + 2)
+      // The account, the key bucket and the consumer; then the consumer only.
+      assert.strictEqual(yield* countCalls(createConsumer(process)), 3)
       assert.strictEqual(yield* countCalls(createConsumer(process, "bob")), 1)
       const staging = { ...production, bucketName: KeyBucketName.make("staging") }
-      assert.strictEqual(yield* countCalls(createConsumer(process, "bob", staging)), 2 + 2)
-      assert.strictEqual(yield* countCalls(createMeteringBucket(process)), 2 + 2)
+      assert.strictEqual(yield* countCalls(createConsumer(process, "bob", staging)), 2)
+      assert.strictEqual(yield* countCalls(createMeteringBucket(process)), 2)
     }).pipe(Effect.scoped)
   )
 

@@ -1,10 +1,10 @@
 /**
  * The size of the data of an event: at most 16 KiB.
  */
-import type { EventJson } from "@tollgate/core"
+import type { ConsumerJson, EventJson, Versioned } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { omitVersion, openGate, readLog } from "./eventGates.ts"
+import { openGate, readLog } from "./eventGates.ts"
 
 const store = MemoryStore.open()
 let gate: Awaited<ReturnType<typeof openGate>>
@@ -13,7 +13,15 @@ beforeAll(async () => {
 })
 afterAll(() => gate.close())
 
-const getConsumers = () => gate.account("acme").keyBucket("production").consumers
+const keyBucketName = "production"
+const getConsumers = () => gate.account("acme").keyBucket(keyBucketName).consumers
+
+/** What an event says of a consumer. */
+const toData = ({ version: _, ...consumer }: Versioned<ConsumerJson>) => ({
+  ...consumer,
+  consumerName: consumer.name,
+  keyBucketName
+})
 
 const readEventOf = async (name: string): Promise<EventJson> => {
   const event = (await readLog(store, gate, "acme")).find(({ subject }) => subject.name === name)
@@ -34,19 +42,19 @@ describe("the data of an event", () => {
   it("is the whole resource up to 16 KiB, and without its metadata beyond", async () => {
     const create = async (name: string, length: number) => {
       await getConsumers().create({ name, tags: { team: "blue" }, metadata: { text: "a".repeat(length) } })
-      return omitVersion(await getConsumers().get(name))
+      return toData(await getConsumers().get(name))
     }
-    const overhead = sizeOf({ ...(await create("empty", 0)) }) - "empty".length
-    const largest = await create("largest", maxBytes - overhead - "largest".length)
+    const overhead = sizeOf({ ...(await create("empty", 0)) }) - 2 * "empty".length
+    const largest = await create("largest", maxBytes - overhead - 2 * "largest".length)
     expect(sizeOf(largest)).toBe(maxBytes)
     expect((await readEventOf("largest")).data).toEqual(largest)
-    const { metadata: _, ...larger } = await create("larger", maxBytes - overhead - "larger".length + 1)
+    const { metadata: _, ...larger } = await create("larger", maxBytes - overhead - 2 * "larger".length + 1)
     expect((await readEventOf("larger")).data).toEqual({ ...larger, truncated: true })
   })
 
   it("has no metadata when it is 64 KiB, and all else", async () => {
     await getConsumers().create({ name: "huge", description: "d", metadata: { a: "a".repeat(64 * 1024 - 8) } })
-    const { metadata: _, ...rest } = omitVersion(await getConsumers().get("huge"))
+    const { metadata: _, ...rest } = toData(await getConsumers().get("huge"))
     expect((await readEventOf("huge")).data).toEqual({ ...rest, truncated: true })
   })
 
@@ -60,7 +68,7 @@ describe("the data of an event", () => {
     const { id, createdOn, updatedOn } = await getConsumers().get(name)
     const { data, subject } = await readEventOf(name)
     expect(sizeOf(data)).toBeLessThanOrEqual(maxBytes)
-    expect(data).toMatchObject({ id, name, createdOn, updatedOn, truncated: true })
+    expect(data).toMatchObject({ id, name, createdOn, updatedOn, consumerName: name, keyBucketName, truncated: true })
     expect(data).not.toHaveProperty("metadata")
     expect(subject).toEqual({ type: "consumer", id, name })
   })

@@ -2,10 +2,12 @@
  * Gates on a shared store, and the event log as the tests read it.
  */
 import { createTollgate, type EventJson, type Tollgate, type TollgateOptions } from "@tollgate/core"
-import { memorySourceStore, memoryTarget, Store, type StoreOperations } from "@tollgate/core/store"
+import type { DeploymentOptions, DeploymentsModule } from "@tollgate/deployments"
+import { Store, type StoreOperations } from "@tollgate/store"
 import { waitForEvents } from "@tollgate/testing"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll } from "vitest"
+import { memoryDeployments } from "./allModules.ts"
 import { grants, secret } from "./stores.ts"
 
 let count = 0
@@ -13,20 +15,30 @@ let count = 0
 /** The name of an account that no other test uses. */
 export const freshAccount = (): string => `account-${++count}`
 
-export const openGate = (store: StoreOperations, options: Partial<TollgateOptions> = {}): Promise<Tollgate> =>
+/** Creates the consumers `c0`, `c1` and so on, one after the other. */
+export const createConsumers = async (gate: Tollgate, accountName: string, count: number, first = 0) => {
+  const { consumers } = gate.account(accountName).keyBucket("production")
+  for (let index = first; index < first + count; index++) await consumers.create({ name: `c${index}` })
+}
+
+export const openGate = (
+  store: StoreOperations,
+  options: Partial<Omit<TollgateOptions, "modules">> = {},
+  deploymentOptions: Partial<DeploymentOptions> = {}
+): Promise<Tollgate<DeploymentsModule>> =>
   createTollgate({
     store,
     secret,
     tokens: grants,
     publicUrl: "http://gate",
-    deployments: { sources: memorySourceStore(), target: memoryTarget() },
+    modules: [memoryDeployments(deploymentOptions)],
     ...options
   })
 
 /** Opens a store and a gate for the tests of a `describe`. The functions work in its tests and hooks. */
 export const useGate = (layer: Layer.Layer<Store, unknown>) => {
   const scope = Scope.makeUnsafe()
-  const opened: { store?: StoreOperations; gate?: Tollgate } = {}
+  const opened: { store?: StoreOperations; gate?: Tollgate<DeploymentsModule> } = {}
   beforeAll(async () => {
     opened.store = Context.get(await Effect.runPromise(Layer.buildWithScope(layer, scope)), Store)
     opened.gate = await openGate(opened.store)

@@ -1,22 +1,17 @@
 /**
  * The event log of an account: its order, filters and pages, and how long it keeps events.
  */
-import type { EventJson, Tollgate } from "@tollgate/core"
-import { Partition, type StoreOperations } from "@tollgate/core/store"
+import type { EventJson } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
+import { Partition, type StoreOperations } from "@tollgate/store"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
-import { freshAccount, openGate, readLog, types, useGate } from "./eventGates.ts"
+import { createConsumers, freshAccount, openGate, readLog, types, useGate } from "./eventGates.ts"
 import { stores } from "./stores.ts"
 
 const unknownId = "evt_000000000000000000000000"
 
 /** Makes events of consumers, each a commit of its own, in this order. */
-const createConsumers = async (gate: Tollgate, accountName: string, count: number, first = 0) => {
-  const { consumers } = gate.account(accountName).keyBucket("production")
-  for (let index = first; index < first + count; index++) await consumers.create({ name: `c${index}` })
-}
-
 const names = (events: ReadonlyArray<EventJson>) => events.map(({ subject }) => subject.name)
 const ids = (events: ReadonlyArray<EventJson>) => events.map(({ id }) => id)
 
@@ -116,6 +111,27 @@ describe.each(stores)("the event log, on %s", (_, layer) => {
       before = data.at(-1)?.id
     }
     expect(ids(seen)).toEqual(ids(all.slice(0, 59).toReversed()))
+  })
+
+  it("pages back in full when many events arrive while a page is read", async () => {
+    const accountName = freshAccount()
+    await createConsumers(gate(), accountName, 20)
+    const all = await read(accountName)
+    let arrivals = 0
+    const arrive = Effect.promise(async () => {
+      await createConsumers(gate(), accountName, 8, 20 + 8 * arrivals++)
+      await read(accountName)
+    })
+    const list: StoreOperations["list"] = (partition, queries) => {
+      const page = store().list(partition, queries)
+      return partition === Partition.forEvents(accountName) && arrivals < 12 ? Effect.tap(page, arrive) : page
+    }
+    const interrupted = await openGate({ ...store(), list })
+    const { data, total } = await interrupted.account(accountName).events.list({ before: all[15]?.id ?? "", limit: 7 })
+    expect(ids(data)).toEqual(ids(all.slice(8, 15).toReversed()))
+    expect(total).toBe(15)
+    expect(arrivals).toBe(12)
+    await interrupted.close()
   })
 
   it("is empty for an account that does not exist", async () => {

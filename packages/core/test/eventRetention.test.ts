@@ -3,7 +3,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { AccountName, Events } from "@tollgate/core/effect"
-import { Store } from "@tollgate/core/store"
+import { Store } from "@tollgate/store"
 import { waitForEvents } from "@tollgate/testing"
 import { Effect } from "effect"
 import { stores } from "./stores.ts"
@@ -46,5 +46,57 @@ describe.each(stores)("an event, on %s", (_, store) => {
       yield* subscription.remove
       assert.lengthOf(yield* listTypes, 3)
     }).pipe(startOn(store)(start))
+  )
+
+  it.effect("of the system is dropped after 30 days, and changes are kept", () =>
+    Effect.gen(function* () {
+      const { subscribe } = yield* setUp({ requests: 10 })
+      const subscription = yield* subscribe()
+      yield* subscription.consume({ requests: 10 })
+      const changes = ["metering_bucket.created", "plan.created", "subscription.created"]
+      const reached = ["quota.threshold_reached", "quota.threshold_reached"]
+      assert.sameMembers(yield* listTypes, [...changes, ...reached])
+      yield* setTime("2027-04-13T09:29:59Z")
+      assert.lengthOf(yield* listTypes, 5)
+      yield* setTime("2027-04-13T09:31:01Z")
+      assert.sameMembers(yield* listTypes, changes)
+    }).pipe(startOn(store)(start))
+  )
+
+  it.effect("of the system that is one too many drops the oldest of the system, and no change", () =>
+    Effect.gen(function* () {
+      const { subscribe } = yield* setUp({ requests: 10 })
+      const subscriptions = yield* Effect.forEach(Array.from({ length: 4 }), () => subscribe())
+      for (const { consume } of subscriptions) yield* consume({ requests: 10 })
+      const params = { accountName: AccountName.make("acme") }
+      yield* waitForEvents(yield* Store)
+      const events = yield* Events
+      const { data } = yield* events.list({ params, query: { limit: 100, offset: 0, order: "asc" } })
+      assert.lengthOf(data, 9)
+      const [system, changes] = [true, false].map((isSystem) =>
+        data.filter(({ actor }) => (actor.type === "system") === isSystem)
+      )
+      assert.lengthOf(changes ?? [], 6)
+      assert.deepStrictEqual(
+        system?.map(({ subject }) => subject.id),
+        [subscriptions[2]?.id, subscriptions[3]?.id, subscriptions[3]?.id]
+      )
+    }).pipe(startOn(store)(start, { events: { maxSystemEventsPerAccount: 3 } }))
+  )
+
+  it.effect("that is a change and one too many drops the oldest change, and none of the system", () =>
+    Effect.gen(function* () {
+      const { subscribe } = yield* setUp({ requests: 10 })
+      const subscription = yield* subscribe()
+      yield* subscription.consume({ requests: 10 })
+      yield* waitForEvents(yield* Store)
+      for (let index = 0; index < 5; index++) yield* subscribe()
+      const types = yield* listTypes
+      assert.sameMembers(types, [
+        "quota.threshold_reached",
+        "quota.threshold_reached",
+        ...Array<string>(3).fill("subscription.created")
+      ])
+    }).pipe(startOn(store)(start, { events: { maxEventsPerAccount: 3 } }))
   )
 })

@@ -1,14 +1,14 @@
 /**
- * Events that no caller asks for: thresholds of quotas, and trials that end.
+ * Events that no caller asks for: thresholds of quotas, trials that end, and changes at the end of a period.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { AccountName, Events, Subscriptions } from "@tollgate/core/effect"
-import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
+import { AccountName, Customers, Events, Subscriptions } from "@tollgate/core/effect"
 import { MemoryStore } from "@tollgate/memory"
+import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/store"
 import { isBackgroundCall, waitForEvents } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { persistEndedTrials } from "../src/metering/subscriptions/persistEndedTrials.ts"
+import { persistDueChanges } from "../src/metering/subscriptions/persistDueChanges.ts"
 import { stores } from "./stores.ts"
 import { setTime, setUp, startOn, startProcess } from "./usageServices.ts"
 
@@ -34,29 +34,27 @@ describe.each(stores)("the threshold of a quota, on %s", (_, store) => {
       const { bucketId, subscribe } = yield* setUp({ requests: 10, tokens: 100 })
       const here = yield* subscribe({ quotaResetAnchor: DateTime.makeUnsafe(start) })
       const there = yield* (yield* startProcess())(bucketId, here.id)
+      const events: Array<Effect.Success<ReturnType<typeof readEvents>>[number]> = []
       for (const month of ["03", "04"]) {
         yield* setTime(`2027-${month}-14T09:30:00Z`)
         const consumptions = Array.from({ length: 20 }, (_, index) =>
           Effect.exit((index % 2 === 0 ? here : there).consume({ requests: 1 }))
         )
         yield* Effect.all(consumptions, { concurrency: "unbounded" })
+        // A month later, these events are not kept any more.
+        const ofMonth = (yield* readEvents("quota.*")).filter(({ data }) =>
+          String(data["periodStart"]).startsWith(`2027-${month}`)
+        )
+        assert.deepStrictEqual(ofMonth.map(({ data }) => [data["meter"], data["threshold"]]).sort(), [
+          ["requests", 0.8],
+          ["requests", 1]
+        ])
+        events.push(...ofMonth)
       }
-      const events = yield* readEvents("quota.*")
-      assert.deepStrictEqual(
-        events
-          .map(({ data }) => [data["periodStart"], data["meter"], data["threshold"]])
-          .sort((left, right) => String(left).localeCompare(String(right))),
-        [
-          ["2027-03-14T09:30:00.000Z", "requests", 0.8],
-          ["2027-03-14T09:30:00.000Z", "requests", 1],
-          ["2027-04-14T09:30:00.000Z", "requests", 0.8],
-          ["2027-04-14T09:30:00.000Z", "requests", 1]
-        ]
-      )
       const [event] = events
       assert.strictEqual(event?.type, "quota.threshold_reached")
       assert.deepStrictEqual(event?.actor, { type: "system" })
-      assert.deepStrictEqual(event?.subject, { type: "subscription", id: here.id })
+      assert.deepStrictEqual(event?.subject, { type: "subscription", id: here.id, name: "alice" })
       assert.deepInclude(event?.data, { meteringBucketId: bucketId, customerKey: "alice", max: 10 })
     }).pipe(startAt(start))
   )
@@ -204,6 +202,51 @@ describe("a threshold that could not be recorded", () => {
   })
 })
 
+describe.each(stores)("a pending change, on %s", (_, store) => {
+  const startAt = startOn(store)
+
+  it.effect("is written by the system when the period ends, once, although nobody reads it and two processes run", () =>
+    Effect.gen(function* () {
+      const { bucketId, subscribe, createPlan } = yield* setUp()
+      yield* createPlan("free", { requests: 1 })
+      const customers = yield* Customers
+      const keys = Array.from({ length: 10 }, (_, index) => `customer-${index}`)
+      yield* Effect.forEach(keys, (customerKey, index) =>
+        Effect.gen(function* () {
+          yield* subscribe({ customerKey, quotaResetAnchor: DateTime.makeUnsafe("2027-03-01T00:00:00Z") })
+          const params = { bucketId, customerKey }
+          const at = "period-end"
+          yield* index % 2 === 0
+            ? customers.cancel({ params, payload: { at } })
+            : customers.changePlan({ params, payload: { planExternalIds: ["free"], at } })
+        })
+      )
+      const before = 2 * keys.length
+      yield* Effect.repeat(readEvents("subscription.*"), { until: (events) => events.length >= before })
+      yield* setTime("2027-04-01T00:00:00Z")
+      yield* Effect.all([startProcess(), startProcess()], { concurrency: "unbounded" })
+      const written = before + keys.length * 1.5
+      const events = yield* Effect.repeat(readEvents("subscription.*"), {
+        until: (events) => events.length >= written
+      })
+      const bySystem = events.filter(({ actor }) => actor.type === "system")
+      const namesOf = (type: string) =>
+        bySystem.filter((event) => event.type === type).map(({ subject }) => subject.name ?? "")
+      assert.deepStrictEqual(namesOf("subscription.updated").sort(), keys)
+      assert.deepStrictEqual(
+        namesOf("subscription.status_changed").sort(),
+        keys.filter((_, index) => index % 2 === 0)
+      )
+      assert.isTrue(bySystem.every(({ data }) => data["updatedOn"] === "2027-04-01T00:00:00.000Z"))
+      assert.lengthOf(yield* readEvents("subscription.*"), written)
+      const page = { limit: 1, offset: 0 }
+      const { list } = yield* Subscriptions
+      const canceled = yield* list({ params: { bucketId }, query: { ...page, status: "canceled" } })
+      assert.strictEqual(canceled.total, keys.length / 2)
+    }).pipe(startAt("2027-03-15T00:00:00Z"))
+  )
+})
+
 describe.each(stores)("a trial, on %s", (_, store) => {
   const startAt = startOn(store)
   const trialEndDate = DateTime.makeUnsafe("2027-03-20T00:00:00Z")
@@ -219,8 +262,7 @@ describe.each(stores)("a trial, on %s", (_, store) => {
       yield* Effect.all([startProcess(), startProcess()], { concurrency: "unbounded" })
       const params = { bucketId, subscriptionId: trials[0]?.id ?? "" }
       const events = yield* Effect.repeat(readEvents("subscription.*"), {
-        until: (events) => events.length >= 40,
-        times: 10_000
+        until: (events) => events.length >= 40
       })
       const changes = events.filter(({ type }) => type === "subscription.status_changed")
       assert.deepStrictEqual(changes.map(({ subject }) => subject.id).sort(), trials.map(({ id }) => id).sort())
@@ -244,7 +286,7 @@ describe.each(stores)("a trial, on %s", (_, store) => {
       const { list } = yield* Subscriptions
       const page = yield* list({ params: { bucketId }, query: { limit: 10, offset: 0, status: "canceled" } })
       assert.deepStrictEqual(page.data.map(({ id }) => id).sort(), [created.id, updated.id].sort())
-      yield* persistEndedTrials(bucketId, yield* DateTime.now)
+      yield* persistDueChanges(bucketId, yield* DateTime.now)
       const events = yield* readEvents("subscription.*")
       assert.deepStrictEqual(
         events.map(({ type, data }) => [type, data["status"], data["previousStatus"]]),

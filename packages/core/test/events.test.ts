@@ -2,7 +2,7 @@
  * Each change of each resource, and the event that tells of it.
  */
 import { hash } from "node:crypto"
-import { memorySourceStore, memoryTarget, StepFailed } from "@tollgate/core/store"
+import { memoryTarget, StepFailed } from "@tollgate/deployments"
 import { MemoryStore } from "@tollgate/memory"
 import { eventually } from "@tollgate/testing"
 import { Effect } from "effect"
@@ -13,6 +13,7 @@ import { secret, stores } from "./stores.ts"
 const eventId = expect.stringMatching(/^evt_[0-9A-Za-z]{24}$/)
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const host = { type: "host" }
+const owner = { consumerName: "alice", keyBucketName: "production" }
 const expiresOn = "2090-01-01T00:00:00.000Z"
 
 describe.each(stores)("events, on %s", (_, layer) => {
@@ -31,9 +32,9 @@ describe.each(stores)("events, on %s", (_, layer) => {
     const subject = { type: "consumer", id: created.id, name: "alice" }
     const common = { id: eventId, occurredOn: timestamp, accountName, subject }
     expect(await read(accountName)).toEqual([
-      { ...common, type: "consumer.created", actor: { type: "host", id: "user-1" }, data: created },
-      { ...common, type: "consumer.updated", actor: { type: "host", id: "user-2" }, data: updated },
-      { ...common, type: "consumer.deleted", actor: host, data: updated }
+      { ...common, type: "consumer.created", actor: { type: "host", id: "user-1" }, data: { ...created, ...owner } },
+      { ...common, type: "consumer.updated", actor: { type: "host", id: "user-2" }, data: { ...updated, ...owner } },
+      { ...common, type: "consumer.deleted", actor: host, data: { ...updated, ...owner } }
     ])
   })
 
@@ -85,7 +86,11 @@ describe.each(stores)("events, on %s", (_, layer) => {
       ...ofKeys.slice(3).map(() => host)
     ])
     const ofAlice = log.filter(({ subject }) => subject.id === alice.id)
-    expect(ofAlice.slice(1).map(({ data }) => data)).toEqual([alice, alice])
+    expect(ofAlice.slice(1).map(({ data }) => data)).toEqual([
+      { ...alice, ...owner },
+      { ...alice, ...owner }
+    ])
+    expect(ofKeys.map(({ data }) => data)).toEqual(ofKeys.map(() => expect.objectContaining(owner)))
   })
 
   it("never contain the value of a key, or its hash", async () => {
@@ -151,6 +156,8 @@ describe.each(stores)("events, on %s", (_, layer) => {
       { type: "plan.updated", actor: "user-2", data: planUpdated },
       { type: "plan.deleted", data: planUpdated }
     ])
+    const subjects = log.filter(({ type }) => type.startsWith("subscription.")).map(({ subject }) => subject)
+    expect(subjects).toEqual(Array.from({ length: 6 }, () => ({ type: "subscription", id, name: "alice" })))
     expect(ofSubject(id)).toEqual([
       { type: "subscription.created", data: created },
       { type: "subscription.updated", data: updated },
@@ -216,7 +223,9 @@ describe.each(stores)("events, on %s", (_, layer) => {
     expect(types(await read(accountName))).toEqual([
       "consumer.created",
       ...["key.created", "key.created"],
-      ...["consumer.key_rolled", "key.created"]
+      ...["consumer.key_rolled", "key.created"],
+      // The list of the values.
+      "key.revealed"
     ])
   })
 
@@ -249,41 +258,64 @@ describe("events of deployments", () => {
     const store = MemoryStore.open()
     let isFailing = true
     const target = memoryTarget()
-    const gate = await openGate(store, {
-      deployments: {
-        sources: memorySourceStore(),
+    const gate = await openGate(
+      store,
+      {},
+      {
         target: {
           ...target,
           publish: (release) =>
             isFailing ? Effect.fail(new StepFailed({ problem: "it does not build" })) : target.publish(release)
         }
       }
-    })
+    )
     const { deployments } = gate.account("acme").project("web")
     const deploy = async (actor?: string) => {
       const { uploadUrl } = await deployments.createSource({ branchName: "main" }, { actor })
       const { id } = await deployments.upload(uploadUrl, new Uint8Array(5))
       await eventually(async () => expect((await deployments.status(id)).status).not.toBe("IN_PROGRESS"))
-      return (await deployments.status(id)).status
+      return { id, status: (await deployments.status(id)).status }
     }
     await deploy("user-1")
     const [failed] = (await deployments.list()).data
     isFailing = false
     await eventually(async () => expect((await deployments.list()).data[0]?.message).not.toBe(""))
-    expect(await deploy()).toBe("SUCCESS")
-    const [succeeded] = (await deployments.list()).data
-    await deployments.remove(failed?.name ?? "", { actor: "user-2" })
+    const first = await deploy()
+    expect(first.status).toBe("SUCCESS")
+    const [succeeded, name] = [(await deployments.list()).data[0], failed?.name ?? ""]
+    await deploy()
+    const [again] = (await deployments.list()).data
+    const rolledBack = await deployments.rollback(name, { version: first.id }, { actor: "user-3" })
+    await deployments.rollback(name, { version: first.id }, { actor: "user-3" })
+    await deploy()
+    const [waiting] = (await deployments.list()).data
+    const promoted = await deployments.promote(name, {}, { actor: "user-4" })
+    await deployments.promote(name, {}, { actor: "user-4" })
+    await deployments.remove(name, { actor: "user-2" })
     const log = await readLog(store, gate, "acme")
     expect(log.map(({ type, actor }) => ({ type, actor }))).toEqual([
       { type: "deployment.created", actor: { type: "host", id: "user-1" } },
       { type: "deployment.failed", actor: { type: "system" } },
       { type: "deployment.succeeded", actor: { type: "system" } },
+      { type: "deployment.succeeded", actor: { type: "system" } },
+      { type: "deployment.rolled_back", actor: { type: "host", id: "user-3" } },
+      { type: "deployment.succeeded", actor: { type: "system" } },
+      { type: "deployment.promoted", actor: { type: "host", id: "user-4" } },
       { type: "deployment.deleted", actor: { type: "host", id: "user-2" } }
     ])
-    const subject = { type: "deployment", id: failed?.name, name: failed?.name }
-    expect(log.map((event) => event.subject)).toEqual([subject, subject, subject, subject])
+    const subject = { type: "deployment", id: name, name }
+    expect(new Set(log.map((event) => JSON.stringify(event.subject)))).toEqual(new Set([JSON.stringify(subject)]))
     expect(log[0]?.data).toMatchObject({ state: "PENDING", message: "", name: failed?.name })
-    expect(log.slice(1).map(({ data }) => data)).toEqual([failed, succeeded, succeeded])
+    expect(log.slice(1).map(({ data }) => data)).toEqual([
+      failed,
+      succeeded,
+      again,
+      rolledBack,
+      waiting,
+      promoted,
+      promoted
+    ])
+    expect([rolledBack.isPinned, waiting?.isPinned, promoted.isPinned]).toEqual([true, true, undefined])
     await gate.close()
   })
 })

@@ -2,7 +2,7 @@
  * `onEvent` while other processes drop old events from the log, which moves the places of all others.
  */
 import type { EventJson, Tollgate } from "@tollgate/core"
-import { Partition, type StoreQuery } from "@tollgate/core/store"
+import { Partition, type StoreQuery } from "@tollgate/store"
 import { makeFaultyStore } from "@tollgate/store-testkit"
 import { eventually } from "@tollgate/testing"
 import { Effect } from "effect"

@@ -3,9 +3,11 @@
  */
 import type { EventJson, QuotaEvent } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
+import { Partition } from "@tollgate/store"
 import { eventually, makeSubscription } from "@tollgate/testing"
+import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
-import { startGate, startReceiver } from "./webhooks/receivers.ts"
+import { startGate, startReceiver } from "../../webhooks/test/receivers.ts"
 
 type Gate = Awaited<ReturnType<typeof startGate>>
 
@@ -30,6 +32,38 @@ describe("onEvent", () => {
     const ofAcme = events.filter(({ accountName }) => accountName === "acme")
     expect(readNames(ofAcme)).toEqual([...names, "c-0"])
     expect(ofAcme).toEqual((await gate.account("acme").events.list({ order: "asc" })).data)
+  })
+
+  it("is called for the last events before the gate is closed, also while it looks for events that it missed", async () => {
+    const inner = MemoryStore.open()
+    const before = await startGate({ store: inner })
+    await createConsumers(before, ["alice"])
+    await before.close()
+    // The look at the start waits in its first read of the log.
+    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const wait = Effect.andThen(
+      Effect.sync(() => reached.resolve()),
+      Effect.promise(() => released.promise)
+    )
+    const store = {
+      ...inner,
+      get: (partition: Partition.Partition, keys: ReadonlyArray<string>) =>
+        partition === Partition.forEvents("acme") && keys.some((key) => key.startsWith("hook/"))
+          ? Effect.andThen(wait, inner.get(partition, keys))
+          : inner.get(partition, keys)
+    }
+    const events: Array<EventJson> = []
+    const gate = await startGate({ store, onEvent: (event) => void events.push(event) })
+    await reached.promise
+    await createConsumers(gate, ["bob"])
+    await eventually(async () =>
+      expect((await gate.account("acme").events.list({ order: "desc" })).data[0]?.subject.name).toBe("bob")
+    )
+    const closed = gate.close()
+    await new Promise((resolve) => setImmediate(resolve))
+    released.resolve()
+    await closed
+    expect(readNames(events)).toEqual(["bob"])
   })
 
   it("is called in one of two gates for each event", async () => {

@@ -2,9 +2,9 @@
  * Decisions without a fiber, on stores that answer at once.
  */
 import { createTollgate } from "@tollgate/core"
-import { Change, Partition, StoreConflict, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { SqliteStore } from "@tollgate/sqlite"
+import { Change, Partition, StoreConflict, type StoreOperations, StoreUnavailable } from "@tollgate/store"
 import { Clock, Effect, Exit } from "effect"
 import { describe, expect, it } from "vitest"
 

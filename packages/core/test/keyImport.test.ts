@@ -8,9 +8,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { createTollgate, KeyLimitReached, KeyNotRetained, KeyValueTaken } from "@tollgate/core"
 import { createClient } from "@tollgate/core/client"
 import { ApiKeys, Consumers, type ServiceOptions, Tollgate } from "@tollgate/core/effect"
-import { Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
+import { Store, type StoreOperations } from "@tollgate/store"
 import { Effect, Layer } from "effect"
 import { alice, bucket, ofAlice, partition } from "./alice.ts"
 import { grants, secret, tokens } from "./stores.ts"
@@ -19,7 +19,7 @@ const value = "issued-by-another-system"
 const sha256 = (text: string) => hash("sha256", text, "hex")
 const item = (text: string) => ({ hash: sha256(text), algorithm: "sha256" as const })
 
-const makeServices = (store: StoreOperations, options: Partial<ServiceOptions> = {}) =>
+const makeServices = (store: StoreOperations, options: Partial<Omit<ServiceOptions, "modules">> = {}) =>
   Tollgate.layer({ secret, ...options }).pipe(Layer.provide(Layer.succeed(Store, store)))
 
 const createConsumer = Effect.flatMap(Consumers, (consumers) =>
@@ -49,6 +49,31 @@ describe("an imported key", () => {
       }
     })
   )
+
+  it("is the same in each encoding of its hash", async () => {
+    const gate = await createTollgate({ store: MemoryStore.open(), secret })
+    const { consumers, keys, verify } = gate.account("acme").keyBucket("production")
+    await consumers.create({ name: "alice" })
+    // Of these, one has "+" and one "/" in base64, for which base64url has other digits.
+    const values = Array.from({ length: 40 }, (_, index) => `issued-by-another-system-${index}`)
+    const forms = values.flatMap((text) => {
+      const base64 = hash("sha256", text, "base64")
+      return [base64, base64.slice(0, -1), hash("sha256", text, "base64url"), sha256(text)].map((form) => [text, form])
+    })
+    assert.isTrue(forms.some(([, form]) => form?.includes("+")) && forms.some(([, form]) => form?.includes("/")))
+    for (const [text = "", form = ""] of forms) {
+      const { id } = (await keys.import("alice", { keys: [{ hash: form, algorithm: "sha256" }] })).data[0] ?? { id: "" }
+      assert.isTrue((await verify(text)).valid, form)
+      for (const [, other = ""] of forms.filter(([same]) => same === text)) {
+        const again = await keys
+          .import("alice", { keys: [{ hash: other, algorithm: "sha256" }] })
+          .catch((error) => error)
+        assert.instanceOf(again, KeyValueTaken)
+      }
+      await keys.remove("alice", id)
+    }
+    await gate.close()
+  })
 
   it.effect("is found in one store call; a generated key needs the look-up by value only", () =>
     Effect.gen(function* () {

@@ -5,9 +5,9 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate, RecordUnreadable } from "@tollgate/core"
 import { ApiKeys, Consumers, Tollgate } from "@tollgate/core/effect"
-import { Change, Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { SqliteStore } from "@tollgate/sqlite"
+import { Change, Store, type StoreOperations } from "@tollgate/store"
 import { temporaryFolder } from "@tollgate/testing"
 import { DateTime, Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -170,22 +170,23 @@ describe("the record of a key", () => {
       const [record] = yield* store.get(partition, [`key/${id}`])
       if (record === undefined) return assert.fail("no record")
       const { version, body, ...rest } = record
-      yield* store.commit(partition, [Change.Put({ ...rest, expect: version, body: `4${body.slice(1)}` })])
+      yield* store.commit(partition, [Change.Put({ ...rest, expect: version, body: `5${body.slice(1)}` })])
       assert.instanceOf(yield* Effect.flip(inProcess(check(key))), RecordUnreadable)
     })
   )
 
   it("is not parsed by a check if nothing limits the key", () => {
     const record = (body: string) => ({ key: "key/x", version: 1, body, indexTerms: [], uniqueKeys: [] })
-    const fields = ["expiresOn", "disabled", "scopes"]
-    assert.isTrue(keyRecords.lacksFields(record('3 {"id":"x"}'), fields))
+    const fields = ["expiresOn", "disabled", "scopes", "ipAllow"]
+    assert.isTrue(keyRecords.lacksFields(record('4 {"id":"x"}'), fields))
     for (const body of [
-      '3 {"expiresOn":1}',
-      '3 {"scopes":[]}',
-      '3 {"disabled":true}',
+      '4 {"expiresOn":1}',
+      '4 {"scopes":[]}',
+      '4 {"disabled":true}',
+      '4 {"ipAllow":["::1"]}',
       '2 {"id":"x"}',
-      '4 {"id":"x"}',
-      '3 {"id":',
+      '5 {"id":"x"}',
+      '4 {"id":',
       "{}"
     ]) {
       assert.isFalse(keyRecords.lacksFields(record(body), fields), body)

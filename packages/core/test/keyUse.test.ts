@@ -6,10 +6,10 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate } from "@tollgate/core"
 import { ApiKeys, ConsumerName, Consumers, KeyId, type ServiceOptions, Tollgate } from "@tollgate/core/effect"
-import { type Change, Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { SqliteStore } from "@tollgate/sqlite"
-import { temporaryFolder, waitForEvents } from "@tollgate/testing"
+import { type Change, Store, type StoreOperations, StoreUnavailable } from "@tollgate/store"
+import { eventually, temporaryFolder, waitForEvents } from "@tollgate/testing"
 import { Cause, Context, DateTime, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { KeyUse } from "../src/keys/KeyUse.ts"
@@ -44,7 +44,7 @@ const observe = (store: StoreOperations) => {
 }
 
 /** Starts a process on a store. `close` ends it; otherwise it ends with the test. */
-const startProcess = (store: StoreOperations, options: Partial<ServiceOptions> = {}) =>
+const startProcess = (store: StoreOperations, options: Partial<Omit<ServiceOptions, "modules">> = {}) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
     const layer = Tollgate.layer({ secret, ...options }).pipe(Layer.provide(Layer.succeed(Store, store)))
@@ -292,7 +292,7 @@ describe("KeyUse", () => {
 })
 
 describe("a store that does not respond", () => {
-  it.effect("delays the end of a process by 5 seconds at most", () =>
+  it.effect("delays the end of a process by seconds at most", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(start)
       const store = MemoryStore.open()
@@ -311,7 +311,8 @@ describe("a store that does not respond", () => {
       yield* TestClock.adjust("4 seconds")
       assert.isUndefined(closing.pollUnsafe())
       yield* TestClock.adjust("1 second")
-      assert.isDefined(closing.pollUnsafe())
+      // Background work tells the other processes on the real clock what it leaves, and tries for 2 seconds.
+      yield* Effect.promise(() => eventually(() => assert.isDefined(closing.pollUnsafe())))
     })
   )
 })

@@ -11,9 +11,9 @@ import {
   type ServiceOptions,
   Tollgate
 } from "@tollgate/core/effect"
-import { KeyFormat } from "@tollgate/core/internal"
-import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/store"
+import { KeyFormat } from "@tollgate/store/internal"
 import { Arbitrary, DateTime, Effect, Layer, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { secret } from "./stores.ts"
@@ -24,7 +24,7 @@ const ofAlice = { ...bucket, consumerName: alice }
 const parseTimestamp = (text: string) => DateTime.makeUnsafe(text)
 
 /** The services on a store that several instances can share, as several processes do. */
-const makeServices = (store: Store["Service"], options: Partial<ServiceOptions> = {}) =>
+const makeServices = (store: Store["Service"], options: Partial<Omit<ServiceOptions, "modules">> = {}) =>
   Tollgate.layer({ secret, ...options }).pipe(Layer.provide(Layer.succeed(Store, store)))
 
 describe("KeyFormat", () => {
@@ -587,6 +587,8 @@ describe("the HTTP API", () => {
     ["alice", "it is a string"],
     [{}, "missing or invalid: `id`, `account`, `access`"],
     [{ id: "x", account: "*" }, "missing or invalid: `access`"],
+    [{ id: "x", account: "*", permissions: ["Consumers"] }, "missing or invalid: `permissions`"],
+    [{ id: "x", account: "*", access: "read", permissions: ["viewer"] }, "it has both `access` and `permissions`"],
     [{ account: "*", access: "write" }, "missing or invalid: `id`"],
     [{ id: "", account: "*", access: "write" }, "missing or invalid: `id`"],
     [{ id: "x", account: "ACME & Sons", access: "write" }, "missing or invalid: `account`"]

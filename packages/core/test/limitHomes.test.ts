@@ -2,12 +2,11 @@
  * A rate limit is counted in one bucket: the metering bucket of the call, or the key bucket if the call has none.
  */
 import { ConfigurationError, createTollgate, InvalidInput } from "@tollgate/core"
-import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { makeAuthorizeRequest, type RequireApiKeyOptions } from "@tollgate/protect"
+import type { StoreOperations } from "@tollgate/store"
 import { isBackgroundCall, makeSubscription } from "@tollgate/testing"
 import { describe, expect, it } from "vitest"
-import { makeAuthorizeRequest } from "../src/protect/authorizeRequest.ts"
-import type { RequireApiKeyOptions } from "../src/protect/RequireApiKeyOptions.ts"
 import { secret } from "./stores.ts"
 
 const rateLimit = { limit: 5, per: "hour" } as const

@@ -1,9 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate, LimitReached } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
+import { limitReached } from "../src/accounts/limits/LimitReached.ts"
+import { withAllModules } from "./allModules.ts"
 import { secret } from "./stores.ts"
 
-const open = (limits: unknown) => createTollgate({ store: MemoryStore.open(), secret, limits: limits as never })
+const open = (limits: unknown) =>
+  createTollgate({ store: MemoryStore.open(), secret, limits: limits as never, ...withAllModules() })
 
 describe("option limits", () => {
   it("accepts any subset of the limits", async () => {
@@ -76,10 +79,10 @@ describe("plansPerMeteringBucket and subscriptionsPerMeteringBucket", () => {
 
 describe("LimitReached", () => {
   it("names the limit, its value and the remedy in its message", () => {
-    const { message } = new LimitReached({ limit: "projectsPerAccount", max: 1_000 })
+    const { message } = limitReached("meteringBucketsPerAccount", 1_000)
     assert.strictEqual(
       message,
-      "An account may have at most 1,000 projects. Remove one first or raise limits.projectsPerAccount."
+      "An account may have at most 1,000 metering buckets. Remove one first or raise limits.meteringBucketsPerAccount."
     )
   })
 })

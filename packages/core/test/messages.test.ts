@@ -2,11 +2,11 @@
  * What errors for invalid input say: in words, and what to pass instead.
  */
 import { afterAll, assert, describe, expect, it } from "@effect/vitest"
-import { createTollgate } from "@tollgate/core"
+import { createTollgate, MeteringBucketNotFound } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import type { Schema, SchemaAST } from "effect"
 import { getInProcessFields } from "../src/api/parameters.ts"
-import { descriptions } from "../src/operations/AllOperations.ts"
+import { descriptions, memoryDeployments } from "./allModules.ts"
 import { secret } from "./stores.ts"
 
 /** The filters of a schema and of all that it contains, in process and on the wire. */
@@ -61,7 +61,12 @@ describe("the messages of all operations", () => {
 })
 
 describe("an error for invalid input", async () => {
-  const gate = await createTollgate({ store: MemoryStore.open(), secret })
+  const gate = await createTollgate({
+    store: MemoryStore.open(),
+    secret,
+    publicUrl: "http://gate",
+    modules: [memoryDeployments()]
+  })
   afterAll(() => gate.close())
   const acme = gate.account("acme")
   const production = acme.keyBucket("production")
@@ -111,16 +116,26 @@ describe("an error for invalid input", async () => {
     )
   })
 
-  it("says of a name that a metering bucket is found by its id", async () => {
-    const message =
-      'No metering bucket has the id "default": ids begin with "bckt_". Find a metering bucket by its name with ' +
-      'meteringBuckets.ensure("default"), or over HTTP with GET /v1/metering?name=default'
-    const byName = acme.meteringBucket("default")
-    await expectMessage(() => byName.plans.list(), message)
-    await expectMessage(() => byName.usage.consume("sbsc_1", { requests: 1 }), message)
+  it("says which fields of a meter belong together", async () => {
+    const create = (meter: object) => () =>
+      billing.plans.create({ label: "pro", meters: { calls: { max: 1, ...meter } } })
+    await expectMessage(create({ overageMax: 5 }), "/meters/calls/overageMax: needs isSoftLimit: true")
+    await expectMessage(
+      create({ period: "fortnight" }),
+      '/meters/calls/period: must be "hour", "day", "week", "month", "year" or "none"'
+    )
+  })
+
+  it("says of a name in the path of a metering bucket how to find its id", async () => {
+    const { message } = new MeteringBucketNotFound({ bucketId: "default" })
+    assert.include(
+      message,
+      'ids begin with "bckt_". In process, meteringBucket("default") finds a metering bucket by its name'
+    )
+    assert.include(message, "over HTTP, GET /v1/metering?name=default does")
     await expectMessage(
       () => acme.meteringBucket({ name: "default" } as never),
-      "meteringBucketId: must be the id of a metering bucket, a string; to use a name, call meteringBuckets.ensure(name)"
+      "meteringBucketId: must be the name or the id of a metering bucket, a string"
     )
     await expectMessage(() => acme.meteringBucket("bckt_1").plans.list(), 'Metering bucket "bckt_1" does not exist')
   })

@@ -1,21 +1,22 @@
 /**
  * The options of `createTollgate`, `Tollgate.layer`, `Authenticator.layerBearer` and `createClient`.
  */
-import { gzipSync } from "node:zlib"
+
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigurationError, createTollgate, type TollgateOptions } from "@tollgate/core"
 import { createClient } from "@tollgate/core/client"
 import { Authenticator, SecretBox, type ServiceOptions, Tollgate } from "@tollgate/core/effect"
 import { Options } from "@tollgate/core/internal"
-import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
+import { deployments, memorySourceStore, memoryTarget } from "@tollgate/deployments"
 import { MemoryStore } from "@tollgate/memory"
+import { webhooks } from "@tollgate/webhooks"
 import { Effect, Exit, Layer, Redacted } from "effect"
 import { secret } from "./stores.ts"
 
 const notify = (): void => undefined
 const token = "x".repeat(24)
 const limits = { projectsPerAccount: 5 }
-const deployments = { sources: memorySourceStore(), target: memoryTarget() }
+const deploymentOptions = { sources: memorySourceStore(), target: memoryTarget() }
 
 /** Each option once: an option without a row here does not compile. */
 const services: { readonly [Name in keyof Required<ServiceOptions>]: ServiceOptions[Name] } = {
@@ -24,13 +25,13 @@ const services: { readonly [Name in keyof Required<ServiceOptions>]: ServiceOpti
   keyStorage: "encrypted",
   verifyCache: { ttl: 1000 },
   limits,
-  events: { retentionDays: 30 },
-  webhooks: { allowPrivateNetworks: false },
+  events: { retentionDays: 30, systemRetentionDays: 7, maxSystemEventsPerAccount: 10 },
+  modules: [webhooks({ allowPrivateNetworks: false }), deployments(deploymentOptions)],
   onEvent: notify,
+  onDecision: notify,
   onQuotaThreshold: notify,
-  deployments,
-  publicUrl: "https://api.example",
-  sitesUrl: "https://sites.example"
+  background: true,
+  publicUrl: "https://api.example"
 }
 const all: { readonly [Name in keyof Required<TollgateOptions>]: TollgateOptions[Name] } = {
   ...services,
@@ -40,7 +41,6 @@ const all: { readonly [Name in keyof Required<TollgateOptions>]: TollgateOptions
   bodyLimit: 1000,
   docs: true,
   metrics: true,
-  console: { files: [{ path: "", contentType: "text/html", isImmutable: false, gzip: gzipSync("<!doctype html>") }] },
   logger: console,
   telemetry: { spanNames: true }
 }
@@ -82,7 +82,12 @@ describe("createTollgate", () => {
   })
 
   it.each(Object.keys(all))("rejects a value of another kind for %s, and a misspelled name", async (name) => {
-    const others = name === "authenticate" ? { ...all, tokens: undefined } : all
+    const others = {
+      ...all,
+      ...(name === "authenticate" ? { tokens: undefined } : {}),
+      // Which limits there are depends on the modules.
+      ...(name === "modules" ? { limits: undefined } : {})
+    }
     for (const wrong of wrongKinds) {
       const error = await create({ ...others, [name]: wrong })
       assert.instanceOf(error, ConfigurationError)
@@ -100,7 +105,7 @@ describe("createTollgate", () => {
       tokens: [{ token, account: "acme", access: undefined }],
       verifyCache: { ttl: 1, capacity: undefined },
       limits: { projectsPerAccount: undefined },
-      deployments: { ...deployments, sourceLimit: undefined, productionBranch: undefined }
+      modules: [deployments({ ...deploymentOptions, sourceLimit: undefined, productionBranch: undefined })]
     }
     assert.strictEqual(await create({ ...all, ...nested }), "accepted")
   })
@@ -129,8 +134,8 @@ describe("createTollgate", () => {
     ["keyPrefix", { keyPrefix: "Capital" }, "must be 2 to 16"],
     ["keyPrefix", { keyPrefix: "x" }, "must be 2 to 16"],
     ["keyStorage", { keyStorage: "hash" }, 'must be "encrypted" or "hash-only"'],
-    ["tokens", { tokens: "s3cret" }, "must be an array of { token, account, access }"],
-    ["tokens[0]", { tokens: ["s3cret"] }, "must be an object; the options are token, account, access"],
+    ["tokens", { tokens: "s3cret" }, "must be an array of { token, account, access, name }"],
+    ["tokens[0]", { tokens: ["s3cret"] }, "must be an object; the options are token, account, name, access"],
     ["tokens[0].token", { tokens: [{ token: "s3cret", account: "acme" }] }, "must have at least 24"],
     ["tokens[0].token", { tokens: [{ account: "acme" }] }, "must have at least 24"],
     ["tokens[0].account", { tokens: [{ token, account: "a b" }] }, "must consist of"],
@@ -159,17 +164,33 @@ describe("createTollgate", () => {
     ["onQuotaThreshold.thresholds", { onQuotaThreshold: { notify } }, "must be an array of numbers"],
     ["onQuotaThreshold.notify", { onQuotaThreshold: { thresholds: [1] } }, "must be a function"],
     ["limits.projects", { limits: { projects: 5 } }, "unknown option; the options are consumersPerKeyBucket"],
-    ["limits.projectsPerAccount", { limits: { projectsPerAccount: null } }, "must be a positive integer"],
+    ["limits.projectsPerAccount", { limits }, "unknown option; the options are consumersPerKeyBucket"],
+    ["limits.plansPerMeteringBucket", { limits: { plansPerMeteringBucket: null } }, "must be a positive integer"],
+    [
+      "limits.projectsPerAccount",
+      { limits: { projectsPerAccount: null }, modules: all.modules },
+      "must be a positive integer"
+    ],
     ["bodyLimit", { bodyLimit: Number.NaN }, "must be a number of bytes, a positive integer"],
     ["docs", { docs: "private" }, 'must be true, false or "protected"'],
     ["publicUrl", { publicUrl: new URL("https://:s3cret@a.example") }, "must be a URL such as"],
-    ["sitesUrl", { sitesUrl: 5 }, "must be a URL such as"],
-    ["publicUrl", { deployments }, "is required for deployments"],
-    ["deployments.target", { deployments: { ...deployments, target: {} } }, "must be a deployment target"],
-    ["deployments.productionBranch", { deployments: { ...deployments, productionBranch: "" } }, "must be the name of"],
-    ["deployments.folder", { deployments: { folder: "s3cret" } }, "unknown option; the options are sources, target"]
+    ["publicUrl", { modules: [deployments(deploymentOptions)] }, "is required for deployments"],
+    ["modules", { modules: webhooks() }, "must be an array of modules"],
+    ["modules", { modules: [webhooks] }, "must be an array of modules"]
   ])("names %s in %o", async (option, options, problem) => {
     assert.include(assertError(await create({ ...required, ...options }), option).problem, problem)
+  })
+})
+
+describe("deployments", () => {
+  it.each<readonly [option: string, options: object, problem: string]>([
+    ["sitesUrl", { sitesUrl: 5 }, "must be a URL such as"],
+    ["target", { target: {} }, "must be a deployment target"],
+    ["productionBranch", { productionBranch: "" }, "must be the name of"],
+    ["folder", { folder: "s3cret" }, "unknown option; the options are sources, target"]
+  ])("names %s in %o", async (option, options, problem) => {
+    const error = await getError(() => deployments({ ...deploymentOptions, ...options } as never))
+    assert.include(assertError(error, option).problem, problem)
   })
 })
 
@@ -188,7 +209,7 @@ describe("Tollgate.layer", () => {
     ["store", { secret, store: MemoryStore.open() }],
     ["tokens", { secret, tokens: [] }],
     ["verifyCache.ttl", { secret, verifyCache: { ttl: "1" } }],
-    ["publicUrl", { secret, deployments }]
+    ["publicUrl", { secret, modules: [deployments(deploymentOptions)] }]
   ])("fails with a ConfigurationError for %s", async (option, options) => {
     assertError(await createLayer(options), option)
   })

@@ -4,7 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { RecordUnreadable } from "@tollgate/core"
 import { Tollgate } from "@tollgate/core/effect"
-import { Change, Partition, Store } from "@tollgate/core/store"
+import { Change, Partition, Store } from "@tollgate/store"
 import { StoreState } from "@tollgate/store-testkit"
 import { Context, Effect, Layer } from "effect"
 import { secret, stores } from "./stores.ts"

@@ -2,24 +2,20 @@
  * Simulated processes for deployment tests: real services on a shared store, driven by the test clock.
  */
 import { assert } from "@effect/vitest"
+import { AccountName, type ServiceOptions, Tollgate } from "@tollgate/core/effect"
 import {
-  AccountName,
   BranchName,
   Deployments,
-  ProjectName,
-  type ServiceOptions,
-  Tollgate,
-  Uploads
-} from "@tollgate/core/effect"
-import {
   type DeploymentTarget,
+  deployments,
   memorySourceStore,
-  Store,
-  type StoreOperations,
-  StoreUnavailable
-} from "@tollgate/core/store"
+  ProjectName,
+  Uploads
+} from "@tollgate/deployments"
+import { Store, type StoreOperations, StoreUnavailable } from "@tollgate/store"
 import { Clock, Context, Deferred, Effect, Exit, Layer, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
+import { BackgroundClock } from "../src/jobs/BackgroundClock.ts"
 import { secret } from "./stores.ts"
 
 export const project = { accountName: AccountName.make("acme"), projectName: ProjectName.make("web") }
@@ -60,11 +56,12 @@ export const startProcess = (
     const services = Tollgate.layer({
       secret,
       publicUrl: "http://gate",
-      deployments: { sources, target, sourceLimit },
+      modules: [deployments({ sources, target, sourceLimit })],
       ...options
     })
     const clock = yield* Clock.Clock
     const context = yield* Layer.buildWithScope(Layer.provide(services, Layer.succeed(Store, store)), scope).pipe(
+      Effect.provideService(BackgroundClock, clock),
       Effect.provideService(Clock.Clock, offsetClock(clock, clockOffset))
     )
     return {

@@ -2,14 +2,16 @@
  * The keys that a process found valid lately: for an hour, until they expire, and until a check finds them invalid.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { ApiKeys, Consumers, Tollgate } from "@tollgate/core/effect"
+import { ApiKeys, Consumers, makeAuthorize, Reservations, Tollgate, Usage } from "@tollgate/core/effect"
 import { MemoryStore } from "@tollgate/memory"
-import { measureHeapAfterGc } from "@tollgate/testing"
+import { Store, StoreUnavailable } from "@tollgate/store"
+import { makeFaultyStore } from "@tollgate/store-testkit"
+import { isBackgroundCall, measureHeapAfterGc } from "@tollgate/testing"
 import { Clock, DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import type { SecretBox } from "../src/crypto/SecretBox.ts"
+import type { SecretBox } from "../../store/src/crypto/SecretBox.ts"
+import type { TrustedClock } from "../../store/src/runtime/TrustedClock.ts"
 import { RecentKeys } from "../src/keys/RecentKeys.ts"
-import type { TrustedClock } from "../src/runtime/TrustedClock.ts"
 import { alice, bucket, ofAlice, partition } from "./alice.ts"
 import { secret } from "./stores.ts"
 
@@ -87,6 +89,22 @@ describe("a key that was found valid", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("is known also if the store fails in the decision that found it valid", () => {
+    const { store, injectAt } = makeFaultyStore(MemoryStore.open(), isBackgroundCall)
+    const services = Tollgate.layer({ secret }).pipe(Layer.provide(Layer.succeed(Store, store)))
+    return Effect.gen(function* () {
+      yield* setUp
+      const { key } = yield* createKey()
+      const [keys, usage, reservations] = [yield* ApiKeys, yield* Usage, yield* Reservations]
+      const authorize = makeAuthorize({ store, keys, usage, reservations })
+      // The first call looks up the key, the second takes from the limit.
+      injectAt(2, "fail")
+      const error = yield* Effect.flip(authorize(bucket, key, { rateLimit: { limit: 10, per: "minute" } }))
+      assert.instanceOf(error, StoreUnavailable)
+      assert.isTrue(yield* isRecent(key))
+    }).pipe(Effect.provide(services))
+  })
+
   it.effect("is not remembered unless a route asks for it", () =>
     Effect.gen(function* () {
       yield* (yield* Consumers).create({ params: bucket, payload: { name: alice } })
@@ -98,7 +116,7 @@ describe("a key that was found valid", () => {
 })
 
 it.each([0, 50])("take at most 40 MB with %i scopes each", (scopeCount) => {
-  const recentKeys = new RecentKeys({} as SecretBox["Service"], {} as TrustedClock["Service"])
+  const recentKeys = new RecentKeys({} as SecretBox["Service"], {} as TrustedClock["Service"], () => true)
   recentKeys.enable()
   const before = measureHeapAfterGc()
   for (let index = 0; index < (scopeCount === 0 ? 300_000 : 6_000); index++) {

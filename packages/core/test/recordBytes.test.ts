@@ -2,10 +2,12 @@
  * The bytes of an account's records, measured in the store.
  */
 import { createTollgate, LimitReached, type Tollgate, type TollgateOptions } from "@tollgate/core"
-import { Change, Partition, Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
-import { Effect, Layer, Scope } from "effect"
+import { Change, Partition, Store, type StoreOperations, StoreUnavailable } from "@tollgate/store"
+import { waitForEvents } from "@tollgate/testing"
+import { Effect, Latch, Layer, Scope } from "effect"
 import { describe, expect, it } from "vitest"
+import { withAllModules } from "./allModules.ts"
 import { grants, secret, stores, tokens } from "./stores.ts"
 
 /** Events have a bound of their own, and decisions write the names of meters. */
@@ -50,12 +52,12 @@ const makeMeasuredStore = (inner: StoreOperations) => {
 }
 
 const withGates = async (
-  options: Partial<TollgateOptions> & { readonly store: TollgateOptions["store"] },
+  options: Partial<Omit<TollgateOptions, "modules">> & { readonly store: TollgateOptions["store"] },
   count: number,
   run: (...gates: ReadonlyArray<Tollgate>) => Promise<void>
 ): Promise<void> => {
   const gates = await Promise.all(
-    Array.from({ length: count }, () => createTollgate({ secret, tokens: grants, ...options }))
+    Array.from({ length: count }, () => createTollgate({ secret, tokens: grants, ...withAllModules(), ...options }))
   )
   try {
     await run(...gates)
@@ -183,6 +185,7 @@ describe("the bytes of an account's records", () => {
     const process = await createTollgate({ store: dying, secret, limits })
     const { consumers } = process.account("acme").keyBucket("production")
     for (let index = 0; index < 10; index++) await consumers.create({ name: `lost${index}`, metadata })
+    await Effect.runPromise(waitForEvents(store))
     const lost = counted()
     await withGates({ store, limits }, 1, async (gate) => {
       if (gate === undefined) return expect.fail()
@@ -200,6 +203,7 @@ describe("the bytes of an account's records", () => {
         )
       }
       expect(counted()).toBeLessThan(limit + lost)
+      await Effect.runPromise(waitForEvents(store))
       expect(await readUsed(gate)).toBe(counted())
       for (let removed = 0; removed < index - 1; removed++) await consumers.remove(`c${removed}`)
     })
@@ -208,9 +212,60 @@ describe("the bytes of an account's records", () => {
     await withGates({ store, limits }, 1, async (gate) => {
       if (gate === undefined) return expect.fail()
       await gate.account("acme").keyBucket("production").consumers.create({ name: "fits", metadata })
+      await Effect.runPromise(waitForEvents(store))
       expect(await readUsed(gate)).toBe(counted())
     })
     await process.close()
+  })
+
+  it("are counted again exactly when records are written meanwhile", async () => {
+    const { store, measure } = makeMeasuredStore(MemoryStore.open())
+    const keys = Partition.make("keys", "acme", "production")
+    let write: Effect.Effect<void> | undefined
+    const counters: StoreOperations["counters"] = (partition, names) =>
+      Effect.tap(store.counters(partition, names), () => {
+        const writing = partition === keys ? write : undefined
+        if (writing !== undefined) write = undefined
+        return writing ?? Effect.void
+      })
+    await withGates({ store, limits }, 1, async (gate) => {
+      const bucket = gate?.account("acme").keyBucket("production")
+      for (let index = 0; index < 4; index++) await bucket?.consumers.create({ name: `c${index}`, metadata })
+    })
+    await Effect.runPromise(
+      store.commit(Partition.forAccount("acme"), [Change.Add({ counter: "bytes", by: limit, ttl: 60_000 })])
+    )
+    await withGates({ store: { ...store, counters }, limits }, 1, async (gate) => {
+      if (gate === undefined) return expect.fail()
+      const { consumers } = gate.account("acme").keyBucket("production")
+      write = Effect.promise(() => consumers.remove("c0"))
+      await consumers.create({ name: "fits", metadata })
+      expect(write).toBeUndefined()
+      await Effect.runPromise(waitForEvents(store))
+      expect(await readUsed(gate)).toBe(measure("keys/acme/production", "events/acme"))
+    })
+  })
+
+  it("count while they are added to the total", async () => {
+    const inner = MemoryStore.open()
+    const total = Partition.forAccount("acme")
+    const adding = Latch.makeUnsafe()
+    const mayAdd = Latch.makeUnsafe()
+    const store: StoreOperations = {
+      ...inner,
+      commit: (partition, ...rest) => {
+        if (partition !== total) return inner.commit(partition, ...rest)
+        return adding.open.pipe(Effect.andThen(mayAdd.await), Effect.andThen(inner.commit(partition, ...rest)))
+      }
+    }
+    await withGates({ store, limits }, 1, async (gate) => {
+      if (gate === undefined) return expect.fail()
+      await gate.account("acme").keyBucket("production").consumers.create({ name: "first", metadata })
+      await Effect.runPromise(adding.await)
+      expect(await readUsed(gate)).toBeGreaterThan(10_000)
+      await Effect.runPromise(mayAdd.open)
+      expect(await fill([gate])).toBe(16)
+    })
   })
 
   it("do not stop the writes of an account if its total can be neither read nor written", async () => {

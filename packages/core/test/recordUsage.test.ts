@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { QuotaEvent } from "@tollgate/core"
-import { Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { Store, type StoreOperations } from "@tollgate/store"
 import { eventually, isBackgroundCall } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -29,9 +29,13 @@ describe.each(stores)("usage that is recorded after the fact, on %s", (_, store)
         requests: { max: 10, used: 8, remaining: 2 },
         tokens: { max: 100, used: 1, remaining: 99 }
       })
-      assert.deepStrictEqual(yield* record("bob", { requests: 8 }), { requests: { max: 10, used: 16, remaining: 0 } })
+      assert.deepStrictEqual(yield* record("bob", { requests: 8 }), {
+        requests: { max: 10, used: 16, remaining: 0, overage: 6 }
+      })
       assert.strictEqual((yield* Effect.flip(older.consume({ requests: 1 })))._tag, "QuotaExceeded")
-      assert.deepStrictEqual(yield* record("bob", { bytes: 50 }), { bytes: { max: 5, used: 50, remaining: 0 } })
+      assert.deepStrictEqual(yield* record("bob", { bytes: 50 }), {
+        bytes: { max: 5, used: 50, remaining: 0, overage: 45 }
+      })
       assert.deepStrictEqual(yield* older.usedQuotas, { requests: 16, tokens: 1 })
       assert.deepStrictEqual(yield* newer.usedQuotas, { bytes: 50 })
       assert.deepStrictEqual(used(yield* older.series()), { "2027-03-14T00:00": { requests: 16, tokens: 1 } })
@@ -62,7 +66,7 @@ describe.each(stores)("usage that is recorded after the fact, on %s", (_, store)
       const alice = yield* subscribe()
       const bob = yield* subscribe({ customerKey: "bob" })
       assert.deepStrictEqual(yield* record("alice", { requests: most }), {
-        requests: { max: 10, used: most, remaining: 0 }
+        requests: { max: 10, used: most, remaining: 0, overage: most - 10 }
       })
       const error = yield* Effect.flip(record("alice", { requests: 1 }))
       assert.deepInclude(error, { _tag: "QuotaExceeded", meter: "requests", max: most })

@@ -4,16 +4,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
   AccountName,
+  type CoreServices,
   MeteringBuckets,
   Plans,
   Reservations,
+  type SecretBox,
   Subscriptions,
   Tollgate,
   Usage,
   UsageHistory
 } from "@tollgate/core/effect"
-import { Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { Store } from "@tollgate/store"
 import { type FaultyStore, makeFaultyStore } from "@tollgate/store-testkit"
 import { isBackgroundCall, makeSubscription } from "@tollgate/testing"
 import { Effect, Exit, Layer } from "effect"
@@ -44,7 +46,10 @@ const reserve = Effect.fnUntraced(function* () {
   if (entry === undefined) return yield* Effect.die("nothing was reserved")
   const readQuota = Effect.map(usage.quotas({ params }), ({ meters }) => meters["tokens"]?.used)
   return {
-    settle: reservations.settleRequest(bucketId, entry),
+    settle: reservations.settleRequest(bucketId, entry, entry.value.meters),
+    settleAt: (used: Readonly<Record<string, number>>) => reservations.settleRequest(bucketId, entry, used),
+    countReleased: (used: Readonly<Record<string, number>>) =>
+      reservations.countReleasedRequest(bucketId, entry.value, used),
     release: reservations.releaseRequest(bucketId, entry),
     readQuota,
     /** What the quota says, then the steps with usage. */
@@ -59,9 +64,7 @@ const reserve = Effect.fnUntraced(function* () {
   }
 })
 
-const run = <A, E>(
-  test: (faulty: FaultyStore) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof Tollgate.layer>>>
-) =>
+const run = <A, E>(test: (faulty: FaultyStore) => Effect.Effect<A, E, CoreServices | SecretBox>) =>
   Effect.suspend(() => {
     const faulty = makeFaultyStore(MemoryStore.open(), isBackgroundCall)
     const services = Tollgate.layer({ secret }).pipe(Layer.provide(Layer.succeed(Store, faulty.store)))
@@ -105,6 +108,41 @@ describe("a request that reserves", () => {
         yield* Effect.all([settle, settle], { concurrency: 2 })
         yield* settle
         assert.deepStrictEqual(yield* readUsage, [2, "13 h: 2"])
+      })
+    )
+  )
+
+  it.effect("counts what it has used, and gives the rest back, in time and later", () =>
+    Effect.forEach(
+      [
+        [0, { tokens: 1 }, [1, "12 h: 1"]],
+        [0, { tokens: 0 }, [0]],
+        [61, { tokens: 1 }, [1, "13 h: 1"]]
+      ] as const,
+      ([minutes, used, expected]) =>
+        run(() =>
+          Effect.gen(function* () {
+            const { settleAt, readQuota, readUsage } = yield* reserve()
+            yield* TestClock.adjust(`${minutes} minutes`)
+            assert.strictEqual(yield* readQuota, minutes === 0 ? 2 : 0)
+            yield* settleAt(used)
+            yield* settleAt({ tokens: 2 })
+            assert.deepStrictEqual(yield* readUsage, [...expected])
+          })
+        )
+    )
+  )
+
+  it.effect("counts once what is settled after it was released, also above the maximum", () =>
+    run(() =>
+      Effect.gen(function* () {
+        const { release, countReleased, readUsage } = yield* reserve()
+        yield* release
+        yield* countReleased({})
+        assert.deepStrictEqual(yield* readUsage, [0])
+        yield* Effect.all([countReleased({ tokens: 11 }), countReleased({ tokens: 11 })], { concurrency: 2 })
+        yield* countReleased({ tokens: 11 })
+        assert.deepStrictEqual(yield* readUsage, [11, "12 h: 11"])
       })
     )
   )

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Partition, Store } from "@tollgate/core/store"
+import { Partition, Store } from "@tollgate/store"
 import { StoreState } from "@tollgate/store-testkit"
 import { eventually, waitForEvents } from "@tollgate/testing"
 import { DateTime, Effect, Exit } from "effect"
@@ -316,15 +316,16 @@ describe.each(stores)("reservations, on %s", (_, store) => {
       const second = yield* subscription.reserve({ tokens: 20 })
       const third = yield* subscription.reserve({ requests: 2 })
       yield* setMaxima({ requests: 10, tokens: 50 })
-      assert.deepStrictEqual((yield* subscription.quotas)["tokens"], { max: 50, used: 100, remaining: 0 })
+      assert.deepStrictEqual((yield* subscription.quotas)["tokens"], { max: 50, used: 100, remaining: 0, overage: 50 })
       assert.deepStrictEqual((yield* subscription.settle(first.id, { tokens: 70 }))["tokens"], {
         max: 50,
         used: 90,
-        remaining: 0
+        remaining: 0,
+        overage: 40
       })
       yield* setMaxima({ requests: 10 })
       assert.deepStrictEqual(yield* subscription.settle(second.id, { tokens: 5 }), {
-        tokens: { max: 0, used: 75, remaining: 0 }
+        tokens: { max: 0, used: 75, remaining: 0, overage: 75 }
       })
       assert.deepStrictEqual(yield* subscription.usedQuotas, { requests: 2 })
       yield* createPlan("other", { bytes: 7 })
@@ -402,7 +403,7 @@ describe.each(stores)("reservations, on %s", (_, store) => {
       const recorded = yield* record("alice", { requests: 4, tokens: 4 }, "record")
       assert.deepStrictEqual(recorded, {
         requests: { max: 10, used: 4, remaining: 6 },
-        tokens: { max: 100, used: 104, remaining: 0 }
+        tokens: { max: 100, used: 104, remaining: 0, overage: 4 }
       })
       assert.strictEqual(yield* getTag(record("alice", { requests: 5 }, "record")), "IdempotencyKeyReused")
       yield* TestClock.adjust("2 hours")

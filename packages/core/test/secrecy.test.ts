@@ -2,27 +2,24 @@
  * Key values, tokens and secrets must not appear in log lines, spans, errors, the store, or responses that should not contain
  * them. The tests collect all output and search it.
  */
+
 import { inspect } from "node:util"
 import { createTollgate } from "@tollgate/core"
 import { Authenticator, Tollgate, toWebHandler } from "@tollgate/core/effect"
-import { encodeProblem } from "@tollgate/core/internal"
-import {
-  RecordUnreadable,
-  SourceStoreError,
-  Store,
-  StoreConflict,
-  type StoreOperations,
-  StoreUnavailable
-} from "@tollgate/core/store"
+import { SourceStoreError } from "@tollgate/deployments"
 import { MemoryStore } from "@tollgate/memory"
+import { openTelemetry } from "@tollgate/opentelemetry"
+import { RecordUnreadable, Store, StoreConflict, type StoreOperations, StoreUnavailable } from "@tollgate/store"
+import { encodeProblem } from "@tollgate/store/internal"
 import { eventually } from "@tollgate/testing"
+import { webhooks } from "@tollgate/webhooks"
 import { Effect, Exit, Layer, Logger, References, Tracer } from "effect"
 import { describe, expect, it, onTestFinished } from "vitest"
+import { registerMetrics } from "../../opentelemetry/test/metering.ts"
+import { registerTracing } from "../../opentelemetry/test/tracing.ts"
+import { respondWith, startReceiver } from "../../webhooks/test/receivers.ts"
 import { makeClient } from "./http/client.ts"
 import { grants, secret, tokens } from "./stores.ts"
-import { registerMetrics } from "./telemetry/metering.ts"
-import { registerTracing } from "./telemetry/tracing.ts"
-import { respondWith, startReceiver } from "./webhooks/receivers.ts"
 
 const suppliedKey = "supplied-value-of-a-key-2468"
 const inspectDeep = (value: unknown): string =>
@@ -63,6 +60,7 @@ const makeFailingStore = (store: StoreOperations, maxCalls: () => number): Store
     get: wrap(store.get),
     getByUniqueKey: wrap(store.getByUniqueKey),
     list: wrap(store.list),
+    search: wrap(store.search),
     counters: wrap(store.counters),
     commit: wrap(store.commit) as StoreOperations["commit"],
     clear: wrap(store.clear)
@@ -148,7 +146,7 @@ describe("secrets", () => {
       metrics: true,
       logger: { debug: log, info: log, warn: log, error: log },
       verifyCache: { ttl: 60_000 },
-      webhooks: { allowPrivateNetworks: true },
+      modules: [webhooks({ allowPrivateNetworks: true }), openTelemetry()],
       onEvent: ({ data }) => {
         throw new Error(`a hook that quotes ${JSON.stringify(data).length} characters`)
       }

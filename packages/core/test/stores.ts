@@ -3,11 +3,11 @@
  */
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
-import type { Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import type { Store } from "@tollgate/store"
 import { temporaryFolder } from "@tollgate/testing"
 import { Effect, Layer } from "effect"
 import { inject } from "vitest"

@@ -4,11 +4,15 @@
 import { createTollgate } from "@tollgate/core"
 import { createClient } from "@tollgate/core/client"
 import { AccountName, type Consumers, KeyBucketName } from "@tollgate/core/effect"
-import { memorySourceStore, targetFromPromises } from "@tollgate/core/store"
+import { defineModule } from "@tollgate/core/module"
+import { deployments, memorySourceStore, targetFromPromises } from "@tollgate/deployments"
 import { requireApiKey } from "@tollgate/express"
 import { MemoryStore } from "@tollgate/memory"
-import { defineError } from "../src/errors/defineError.ts"
-import { applyPatch } from "../src/schema/patch.ts"
+import { openTelemetry } from "@tollgate/opentelemetry"
+import { webhooks } from "@tollgate/webhooks"
+import { defineError } from "../../store/src/errors/defineError.ts"
+import { applyPatch } from "../../store/src/schema/patch.ts"
+import { memoryDeployments } from "./allModules.ts"
 
 const store = MemoryStore.open()
 const secret = "x".repeat(32)
@@ -21,10 +25,10 @@ export const wrongUse = async (consumers: Consumers["Service"]): Promise<void> =
   // @ts-expect-error: no such key storage
   await createTollgate({ store, secret, keyStorage: "plain" })
 
-  const gate = await createTollgate({ store, secret })
+  const gate = await createTollgate({ store, secret, modules: [memoryDeployments()] })
   const keyBucket = gate.account("acme").keyBucket("b")
   const { subscriptions } = gate.account("acme").meteringBucket("bckt")
-  const { deployments } = gate.account("acme").project("web")
+  const { deployments: ofProject } = gate.account("acme").project("web")
   // @ts-expect-error: the name is required
   await keyBucket.consumers.create({})
   // @ts-expect-error: no such field
@@ -46,13 +50,28 @@ export const wrongUse = async (consumers: Consumers["Service"]): Promise<void> =
   // @ts-expect-error: the key bucket is required
   requireApiKey(gate)
   // @ts-expect-error: deployments need a target
-  await createTollgate({ store, secret, deployments: { sources: memorySourceStore() } })
+  deployments({ sources: memorySourceStore() })
   // @ts-expect-error: a target must have publish
   targetFromPromises({ build: async () => ({ exitCode: 0 }) })
   // @ts-expect-error: the branch is required
-  await deployments.createSource({})
+  await ofProject.createSource({})
   // @ts-expect-error: a promise that is not awaited has no such field
-  deployments.get("web").url
+  ofProject.get("web").url
+  // @ts-expect-error: webhooks are not among its modules
+  gate.account("acme").webhooks
+  const sender = await createTollgate({ store, secret, modules: [webhooks()] })
+  await sender.account("acme").webhooks.list()
+  // A module that adds no methods leaves those of others.
+  const traced = await createTollgate({
+    store,
+    secret,
+    modules: [openTelemetry(), webhooks(), defineModule({ name: "own" })]
+  })
+  await traced.account("acme").webhooks.list()
+  // @ts-expect-error: deployments are not among its modules
+  sender.account("acme").project("web")
+  // @ts-expect-error: webhooks are not among its modules
+  createClient({ baseUrl: "https://example.com", token: "" }).account("acme").webhooks
   // @ts-expect-error: the token is required
   createClient({ baseUrl: "https://example.com" })
 

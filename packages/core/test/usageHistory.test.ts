@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Partition, Store } from "@tollgate/core/store"
+import { Partition, Store } from "@tollgate/store"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { stores } from "./stores.ts"

@@ -65,19 +65,29 @@ class UsageModel {
   }
 }
 
-const meters = ["requests", "tokens"] as const
+/** `calls` and `jobs` have other periods than the subscription. */
+const meters = ["requests", "tokens", "calls", "jobs"] as const
+const otherPeriods = { calls: { max: 1e9, period: "hour" }, jobs: { max: 1e9, period: "week" } } as const
+const limits = { requests: { max: 1e9 }, tokens: { max: 1e9 }, ...otherPeriods } as const
 
 /** The series with the amounts of the model. */
-const predict = (model: UsageModel, series: Series): Series => ({
+const predict = (model: UsageModel, series: Series, only?: string): Series => ({
   ...series,
   data: series.data.map(({ start, end }) => ({
     start,
     end,
     meters: Object.fromEntries(
-      meters.map((meter) => [meter, model.sumBetween(meter, Date.parse(start), Date.parse(end))])
+      meters.flatMap((meter) =>
+        only !== undefined && meter !== only
+          ? []
+          : [[meter, model.sumBetween(meter, Date.parse(start), Date.parse(end))]]
+      )
     )
   }))
 })
+
+/** Of hours, the last 400 are kept. */
+const recent = (to: string) => ({ from: new Date(Date.parse(to) - 15 * dayMs).toISOString() })
 
 const isGapless = ({ from, to, data }: Series) =>
   [...data, { start: to }].every(({ start }, index) => start === (data[index - 1]?.end ?? from))
@@ -86,6 +96,7 @@ interface Run {
   readonly seed: number
   readonly operations: number
   readonly record: (meters: Amounts) => Effect.Effect<unknown, unknown>
+  readonly adjust: (meter: string, amount: number, occurredAt: number) => Effect.Effect<unknown, unknown>
   readonly model: UsageModel
   readonly check: Effect.Effect<void, unknown>
   readonly maxJumpMs: number
@@ -94,7 +105,7 @@ interface Run {
 /** Lets processes, each with its lead over the clock, use a subscription at random. */
 const useRandomly = Effect.fnUntraced(function* (
   processes: ReadonlyArray<readonly [UsedSubscription, number]>,
-  { seed, operations, record, model, check, maxJumpMs }: Run
+  { seed, operations, record, adjust, model, check, maxJumpMs }: Run
 ) {
   const random = makeRandom(seed)
   const latest = Math.max(...processes.map(([, ahead]) => ahead))
@@ -115,8 +126,12 @@ const useRandomly = Effect.fnUntraced(function* (
     if (subscription === undefined) continue
     const time = DateTime.toEpochMillis(yield* DateTime.now) + ahead
     const amount = 1 + random(50)
-    const amounts: Amounts = { [meters[random(2)] ?? "tokens"]: amount, ...(random(2) === 0 ? { tokens: amount } : {}) }
-    switch (random(6)) {
+    const amounts: Amounts = {
+      [meters[random(meters.length)] ?? "tokens"]: amount,
+      ...(random(2) === 0 ? { tokens: amount } : {}),
+      ...(random(4) === 0 ? { calls: amount } : {})
+    }
+    switch (random(7)) {
       case 0:
       case 1:
         yield* subscription.consume(amounts)
@@ -145,6 +160,20 @@ const useRandomly = Effect.fnUntraced(function* (
         }
         break
       }
+      case 5: {
+        if (ahead !== 0) break
+        // Somewhere in the present period of the meter with the shortest one, or now.
+        const occurredAt = random(2) === 0 ? time : time - (time % hourMs)
+        const earliest = model.events.find(({ time }) => time >= occurredAt)
+        const by = random(2) === 0 || earliest === undefined ? amount : -1
+        const meter =
+          by < 0 ? Object.keys(earliest?.meters ?? {}).find((name) => (earliest?.meters[name] ?? 0) > 0) : "calls"
+        if (meter === undefined) break
+        const exit = yield* Effect.exit(adjust(meter, by, occurredAt))
+        if (Exit.isSuccess(exit)) model.events.push({ time: occurredAt, meters: { [meter]: by } })
+        else if (by > 0) yield* exit
+        break
+      }
       default: {
         const taken = model.take(random(model.reservations.length), time)
         if (taken !== undefined) yield* end(taken, subscription.release(taken.id))
@@ -168,30 +197,46 @@ describe.each(stores)("random use of a subscription, on %s", (_, store) => {
     "by two processes is exact in every hour, day and period ($renewalStrategy from $quotaResetAnchor)",
     ({ quotaResetAnchor, renewalStrategy }) =>
       Effect.gen(function* () {
-        const { bucketId, subscribe, record, totals } = yield* setUp({ requests: 1e9, tokens: 1e9 })
+        const { bucketId, subscribe, record, adjust, totals, exported, updatePlan } = yield* setUp()
+        yield* updatePlan({ meters: limits })
         const here = yield* subscribe({ quotaResetAnchor: DateTime.makeUnsafe(quotaResetAnchor), renewalStrategy })
         const there = yield* (yield* startProcess())(bucketId, here.id)
         const model = new UsageModel()
         const check = Effect.gen(function* () {
           const now = DateTime.toEpochMillis(yield* DateTime.now)
           const ranges = [
-            ["hour", 8 * dayMs],
-            ["day", 400 * dayMs],
-            ["period", 1_200 * dayMs]
+            ["hour", 8 * dayMs, undefined],
+            ["day", 400 * dayMs, undefined],
+            ["period", 1_200 * dayMs, "requests"],
+            ["period", 1_200 * dayMs, "tokens"],
+            ["period", 16 * dayMs, "calls"],
+            ["period", 400 * 7 * dayMs, "jobs"]
           ] as const
-          for (const [step, length] of ranges) {
-            const series = yield* here.series(step, { from: new Date(now - length).toISOString() })
+          for (const [step, length, meter] of ranges) {
+            const range = { from: new Date(now - length).toISOString(), ...(meter === undefined ? {} : { meter }) }
+            const series = yield* here.series(step, range)
             assert.isTrue(isGapless(series))
-            assert.deepStrictEqual(used(series), used(predict(model, series)), step)
+            assert.deepStrictEqual(used(series), used(predict(model, series, meter)), `${step} ${meter}`)
             if (step === "day") {
               const { data } = yield* totals({ from: series.from })
               assert.deepStrictEqual(used({ ...series, data }), used(series), "totals")
             }
           }
-          const current = (yield* there.series("period")).data.at(-1)
-          const [start, end] = [Date.parse(current?.start ?? ""), Date.parse(current?.end ?? "")]
+          for (const before of [0, 31 * dayMs]) {
+            const month = new Date(now - before).toISOString().slice(0, 7)
+            const start = new Date(`${month}-01T00:00:00Z`)
+            const end = new Date(start).setUTCMonth(start.getUTCMonth() + 1)
+            const sums = meters.map((meter) => [meter, model.sumBetween(meter, start.getTime(), end)] as const)
+            assert.deepStrictEqual(
+              yield* exported(month),
+              Object.fromEntries(sums.filter(([, sum]) => sum !== 0)),
+              month
+            )
+          }
           const quotas = yield* there.usedQuotas
           for (const meter of meters) {
+            const current = (yield* there.series("period", { meter })).data.at(-1)
+            const [start, end] = [Date.parse(current?.start ?? ""), Date.parse(current?.end ?? "")]
             assert.strictEqual(
               quotas[meter],
               (current?.meters[meter] ?? 0) + model.sumHeld(meter, start, end, now),
@@ -204,6 +249,7 @@ describe.each(stores)("random use of a subscription, on %s", (_, store) => {
           seed: quotaResetAnchor.length + renewalStrategy.length,
           operations: 200,
           record: (amounts) => record("alice", amounts),
+          adjust: (meter, amount, occurredAt) => adjust("alice", meter, amount, occurredAt),
           model,
           check,
           maxJumpMs: 800 * dayMs
@@ -218,15 +264,23 @@ describe.each(stores)("random use of a subscription, on %s", (_, store) => {
     ["minus 40 days", -40 * dayMs]
   ] as const)("by a process whose clock is ahead by %s loses nothing and counts nothing twice", ([, ahead]) =>
     Effect.gen(function* () {
-      const { bucketId, subscribe, record, totals } = yield* setUp({ requests: 1e9, tokens: 1e9 })
+      const { bucketId, subscribe, record, adjust, totals, updatePlan } = yield* setUp()
+      yield* updatePlan({ meters: limits })
       const here = yield* subscribe()
       const there = yield* (yield* startProcess(ahead))(bucketId, here.id)
       const model = new UsageModel()
       const check = Effect.gen(function* () {
         const to = new Date(DateTime.toEpochMillis(yield* DateTime.now) + Math.max(0, ahead) + 1).toISOString()
         const range = { from: "2026-12-01T00:00:00Z", to }
-        const [days, periods] = [yield* here.series("day", range), yield* here.series("period", range)]
-        assert.deepStrictEqual(used(periods), used(predict(model, periods)))
+        const days = yield* here.series("day", range)
+        for (const meter of meters) {
+          const periods = yield* here.series("period", {
+            ...range,
+            meter,
+            ...(meter === "calls" ? recent(range.to) : {})
+          })
+          assert.deepStrictEqual(used(periods), used(predict(model, periods, meter)), meter)
+        }
         assert.deepStrictEqual(used(yield* totals(range)), used(days))
         for (const meter of meters) {
           assert.strictEqual(sum(days, meter), model.sumBetween(meter, 0, Number.POSITIVE_INFINITY), meter)
@@ -241,6 +295,7 @@ describe.each(stores)("random use of a subscription, on %s", (_, store) => {
           seed: ahead,
           operations: 200,
           record: (amounts) => record("alice", amounts),
+          adjust: (meter, amount, occurredAt) => adjust("alice", meter, amount, occurredAt),
           model,
           check,
           maxJumpMs: 3 * dayMs

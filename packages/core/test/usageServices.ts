@@ -4,6 +4,7 @@
  */
 import {
   AccountName,
+  Customers,
   MeteringBuckets,
   Plans,
   Reservations,
@@ -14,7 +15,7 @@ import {
   UsageHistory,
   type UsageStep
 } from "@tollgate/core/effect"
-import type { Store } from "@tollgate/core/store"
+import type { Store } from "@tollgate/store"
 import { makeSubscription } from "@tollgate/testing"
 import { Clock, DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -121,21 +122,23 @@ let count = 0
 /** A metering bucket with a plan. `subscribe` adds subscriptions to it. */
 export const setUp = Effect.fnUntraced(function* (maxima: Amounts = { requests: 1_000_000, tokens: 1_000_000 }) {
   const [buckets, plans, subscriptions] = [yield* MeteringBuckets, yield* Plans, yield* Subscriptions]
-  const [usage, history] = [yield* Usage, yield* UsageHistory]
+  const [usage, history, customers] = [yield* Usage, yield* UsageHistory, yield* Customers]
   const { id: bucketId } = (yield* buckets.create({ payload: { accountName: AccountName.make("acme") } })).value
   const params = { bucketId }
   const toMeters = (amounts: Amounts) =>
     Object.fromEntries(Object.entries(amounts).map(([meter, max]) => [meter, { max }]))
-  const createPlan = (planExternalId: string, amounts: Amounts) =>
+  const createPlanWith = (planExternalId: string, meters: NonNullable<PlanPatch["meters"]>) =>
     Effect.map(
-      plans.create({ params, payload: { label: planExternalId, planExternalId, meters: toMeters(amounts) } }),
+      plans.create({ params, payload: { label: planExternalId, planExternalId, meters } }),
       ({ value }) => value
     )
+  const createPlan = (planExternalId: string, amounts: Amounts) => createPlanWith(planExternalId, toMeters(amounts))
   const plan = yield* createPlan("plan", maxima)
   return {
     bucketId,
     plan,
     createPlan,
+    createPlanWith,
     updatePlan: (payload: PlanPatch) => plans.update({ params: { bucketId, planId: plan.id }, payload }),
     setMaxima: (amounts: Amounts) =>
       plans.update({ params: { bucketId, planId: plan.id }, payload: { meters: toMeters(amounts) } }),
@@ -154,7 +157,23 @@ export const setUp = Effect.fnUntraced(function* (maxima: Amounts = { requests: 
         }),
         (quotas) => quotas.meters
       ),
+    adjust: (customerKey: string, meter: string, amount: number, occurredAt: number) =>
+      customers.adjust({
+        params: { bucketId, customerKey },
+        payload: { meter, amount, reason: "test", occurredOn: DateTime.makeUnsafe(occurredAt) }
+      }),
     totals: (range: Range = {}) => Effect.map(history.totals({ params, query: parseRange(range) }), formatSeries),
+    /** What the subscriptions used in a month, without meters that were not used. */
+    exported: (month: string) =>
+      Effect.map(history.export({ params, query: { month, limit: 1_000, offset: 0 } }), ({ data }) => {
+        const sums: Record<string, number> = {}
+        for (const { meters } of data) {
+          for (const [meter, amount] of Object.entries(meters)) {
+            if (amount !== 0) sums[meter] = (sums[meter] ?? 0) + amount
+          }
+        }
+        return sums
+      }),
     removeBucket: buckets.remove({ params })
   }
 })
@@ -164,7 +183,7 @@ export const setTime = (text: string) => TestClock.setTime(Date.parse(text))
 /** Makes a function that runs a test with a store and services of its own, from a time on: their clocks do not go back. */
 export const startOn =
   <Services>(store: Layer.Layer<Store | Services, unknown>) =>
-  (time: string, options: Partial<ServiceOptions> = {}) =>
+  (time: string, options: Partial<Omit<ServiceOptions, "modules">> = {}) =>
   <A, E, R>(test: Effect.Effect<A, E, R>) =>
     Effect.andThen(
       setTime(time),

@@ -4,15 +4,19 @@
 import { assert, describe, expect, it } from "@effect/vitest"
 import { createTollgate, InvalidInput } from "@tollgate/core"
 import { Timestamp } from "@tollgate/core/effect"
-import { Collection, Partition, Store } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { Collection, Partition, Store } from "@tollgate/store"
 import { makeSubscription } from "@tollgate/testing"
 import { DateTime, Effect, Schema } from "effect"
+import { memoryDeployments } from "./allModules.ts"
 import { secret } from "./stores.ts"
 
 const throwError = (): never => {
   throw new Error("this object must not be inspected")
 }
+
+const openGate = () =>
+  createTollgate({ store: MemoryStore.open(), secret, publicUrl: "http://gate", modules: [memoryDeployments()] })
 
 describe("returned values", () => {
   it("cannot be changed by the caller for later calls", async () => {
@@ -66,7 +70,7 @@ const asArgument = (value: unknown) => value as never
 
 describe("the name of a handle", () => {
   it("causes a synchronous InvalidInput if it is invalid", async () => {
-    const gate = await createTollgate({ store: MemoryStore.open(), secret })
+    const gate = await openGate()
     const account = gate.account("acme")
     for (const value of [...invalidValues, "", "a b"].map(asArgument)) {
       for (const open of [() => gate.account(value), () => account.keyBucket(value), () => account.project(value)]) {
@@ -82,13 +86,14 @@ describe("the name of a handle", () => {
 
 describe("arguments", () => {
   it("cause a rejected promise if they are invalid, never a synchronous throw", async () => {
-    const gate = await createTollgate({ store: MemoryStore.open(), secret })
+    const gate = await openGate()
     const keyBucket = gate.account("acme").keyBucket("b")
     const { plans, usage } = gate.account("acme").meteringBucket("bckt_x")
     const { deployments } = gate.account("acme").project("web")
     for (const value of [...invalidValues, "x"]) {
       const calls = [
         keyBucket.verify(asArgument(value)),
+        keyBucket.verify("k", asArgument(value)),
         keyBucket.authorize(asArgument(value)),
         keyBucket.authorize("k", asArgument(value)),
         keyBucket.authorize("k", { metering: asArgument(value) }),

@@ -3,21 +3,25 @@
  * unauthorized.
  */
 import { hash, timingSafeEqual } from "node:crypto"
+import {
+  AccountName,
+  type ConfigurationError,
+  Options,
+  omitUndefined,
+  SecretBox,
+  type StoreError,
+  type TransportRequest
+} from "@tollgate/store/internal"
 import { Context, Effect, Exit, Layer } from "effect"
-import { SecretBox } from "../crypto/SecretBox.ts"
-import type { ConfigurationError } from "../runtime/ConfigurationError.ts"
-import * as Options from "../runtime/Options.ts"
-import type { TransportRequest } from "../runtime/Transport.ts"
-import { AccountName } from "../schema/Names.ts"
 import { Unauthorized } from "./AccessError.ts"
 import { type BearerToken, bearerTokens } from "./BearerToken.ts"
-import type { CallerShape, PrincipalShape } from "./Principal.ts"
+import { type CallerShape, type PrincipalShape, toGrant } from "./Principal.ts"
 import { parseBearerToken } from "./parseBearerToken.ts"
 
 /** A host's own way to authenticate a request. `context` is what the binding passed with it. */
 export type Authenticate = (request: Request, context: unknown) => Effect.Effect<PrincipalShape, Unauthorized>
 
-type AuthenticateTransport = (request: TransportRequest) => Effect.Effect<CallerShape, Unauthorized>
+type AuthenticateTransport = (request: TransportRequest) => Effect.Effect<CallerShape, Unauthorized | StoreError>
 
 /** Asks for a string, because a buffer from native code takes twice as long as the hash. */
 const digest = (text: string): Buffer => Buffer.from(hash("sha256", text, "binary"), "binary")
@@ -38,11 +42,11 @@ const idLength = 16
  */
 const addPrincipal =
   (secretBox: SecretBox["Service"]) =>
-  ({ hash, account, access = "write" }: ReturnType<typeof hashToken>): HashedToken => {
+  ({ hash, account, name, ...given }: ReturnType<typeof hashToken>): HashedToken => {
     const id = secretBox.hashTokenId(hash).slice(0, idLength)
     const idempotencyScope = hash.toString("base64url").slice(0, idLength)
-    const accountName = account === "*" ? account : AccountName.make(account)
-    return { hash, principal: { id, idempotencyScope, account: accountName, access } }
+    const accountName: PrincipalShape["account"] = account === "*" ? account : AccountName.make(account)
+    return { hash, principal: omitUndefined({ id, name, idempotencyScope, account: accountName, ...toGrant(given) }) }
   }
 
 /**

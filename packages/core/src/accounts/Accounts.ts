@@ -2,17 +2,12 @@
  * The list of accounts. An account needs no explicit creation: Tollgate adds it to this list before the first write to
  * anything that belongs to it. If the process dies in between, the list has an account without content.
  */
+
+import { type AccountName, BoundedMap, Partition, Store, type StoreUnavailable, toPage } from "@tollgate/store/internal"
 import { Context, DateTime, Effect, Layer } from "effect"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
-import { BoundedMap } from "../runtime/BoundedMap.ts"
-import type { AccountName } from "../schema/Names.ts"
-import { toPage } from "../schema/Page.ts"
-import * as Partition from "../store/Partition.ts"
-import { Store } from "../store/Store.ts"
-import type { StoreUnavailable } from "../store/StoreError.ts"
-import { AccountsApi, type AccountsMethods } from "./AccountsApi.ts"
-import { deploymentBytes } from "./accountBytes.ts"
+import { type AccountsApi, type AccountsMethods, makeAccountsApi } from "./AccountsApi.ts"
 import { accountRecords } from "./accountRecords.ts"
 import { Limits } from "./limits/Limits.ts"
 import { RecordBytes } from "./RecordBytes.ts"
@@ -37,7 +32,7 @@ const make = Effect.gen(function* () {
   })
 
   return Accounts.of({
-    ...implementOperations(AccountsApi, { store })({
+    ...implementOperations(makeAccountsApi({}), { store })({
       list: Effect.fnUntraced(function* ({ query }) {
         const { entries, ...page } = yield* accountRecords.page(directory, query)
         return toPage(
@@ -48,13 +43,7 @@ const make = Effect.gen(function* () {
       }),
 
       get: Effect.fnUntraced(function* ({ params: { accountName: name } }) {
-        const { partition, counter } = deploymentBytes(name)
-        const [deployments = 0] = yield* store.counters(partition, [counter])
-        return {
-          name,
-          recordBytes: { used: yield* recordBytes.read(name), max: limits.recordBytesPerAccount },
-          deploymentBytes: { used: deployments, max: limits.deploymentBytesPerAccount }
-        }
+        return { name, recordBytes: { used: yield* recordBytes.read(name), max: limits.recordBytesPerAccount } }
       })
     }),
     ensureListed: (name) => (listedAccounts.has(name) ? Effect.void : insert(name))
@@ -67,7 +56,7 @@ const make = Effect.gen(function* () {
  */
 export class Accounts extends Context.Service<
   Accounts,
-  Operations<typeof AccountsApi, AccountsMethods> & {
+  Operations<AccountsApi, AccountsMethods> & {
     /** Adds an account to the list unless it is already there. A process does so once for each account. */
     readonly ensureListed: (accountName: AccountName) => Effect.Effect<void, StoreUnavailable>
   }

@@ -1,68 +1,71 @@
 /**
  * Declares the operations on accounts. `Accounts.ts` implements it.
  */
+
+import { AccountName, ListedItem, type ListedItemJson, Page } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
+import type { CheckMethods, Expect } from "../api/checkMethods.ts"
 import type { CallOptions, PageOptions, PagePromise } from "../api/Methods.ts"
-import { Owner } from "../api/Owner.ts"
+import { Area, Owner } from "../api/Owner.ts"
 import { parameters } from "../api/parameters.ts"
 import { page } from "../api/query.ts"
-import { rejectUnknown } from "../api/rejectUnknown.ts"
-import { ListedItem, type ListedItemJson } from "../schema/ListedItem.ts"
-import { AccountName } from "../schema/Names.ts"
-import { Page } from "../schema/Page.ts"
 
 export const Account = ListedItem(AccountName, "Account")
 export type Account = typeof Account.Type
 
-const Bytes = Schema.Struct({ used: Schema.Int, max: Schema.Int }).annotate({ identifier: "AccountBytes" })
+/** How many bytes of something an account has, and may have. */
+export const Bytes = Schema.Struct({ used: Schema.Int, max: Schema.Int }).annotate({ identifier: "AccountBytes" })
 
 /** The identifier is the public name in the OpenAPI description. */
 export const AccountDetails = Schema.Struct({
   name: AccountName,
-  /** Consumers, keys, plans, subscriptions, webhooks, deliveries, deployments and recorded responses. */
-  recordBytes: Bytes,
-  /** Sources and releases. */
-  deploymentBytes: Bytes
+  /** All records, and recorded responses. */
+  recordBytes: Bytes
 }).annotate({ identifier: "AccountDetails" })
 /** How many bytes an account has and may have. */
 export type AccountDetailsJson = typeof AccountDetails.Encoded
 
-export class AccountsApi extends HttpApiGroup.make("accounts")
-  .add(
-    HttpApiEndpoint.get("list", "/accounts", { query: parameters(page), success: Page(Account) })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
-      .annotate(OpenApi.Summary, "List accounts")
-      .annotate(
-        OpenApi.Description,
-        "Returns the accounts, oldest first. Only a credential for all accounts may call it; any other gets " +
-          "403. An account exists from the first resource that is created in it, and stays in the list when " +
-          "all its resources are deleted."
-      )
-      .annotate(Owner, "all-accounts"),
-    HttpApiEndpoint.get("get", "/accounts/:accountName", {
-      params: { accountName: AccountName },
-      success: AccountDetails
-    })
-      .annotate(OpenApi.Summary, "Get an account")
-      .annotate(
-        OpenApi.Description,
-        "Returns how many bytes the account has, and how many it may have: `recordBytes` of consumers, keys, plans, " +
-          "subscriptions, webhooks, deliveries, deployments and recorded responses, `deploymentBytes` of sources and releases. At " +
-          "its maximum, a request that adds to it gets 409 `limit-reached`. What other processes have written counts " +
-          "after a second. An account that has nothing yet has 0 bytes."
-      )
-      .annotate(Owner, "account")
-  )
-  .prefix("/v1")
-  .middleware(Authenticated)
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "Accounts",
-      description: "The tenants of the server. Everything else belongs to one account."
-    })
-  ) {}
+/** `details` are what modules tell about an account. */
+export const makeAccountsApi = (details: Readonly<Record<string, Schema.Top>>) =>
+  HttpApiGroup.make("accounts")
+    .add(
+      HttpApiEndpoint.get("list", "/accounts", { query: parameters(page), success: Page(Account) })
+        .annotate(OpenApi.Summary, "List accounts")
+        .annotate(
+          OpenApi.Description,
+          "Returns the accounts, oldest first. Only a credential for all accounts may call it; any other gets " +
+            "403. An account exists from the first resource that is created in it, and stays in the list when " +
+            "all its resources are deleted."
+        )
+        .annotate(Owner, "all-accounts"),
+      HttpApiEndpoint.get("get", "/accounts/:accountName", {
+        params: { accountName: AccountName },
+        success: Schema.Struct({ ...AccountDetails.fields, ...details }).annotate({
+          identifier: "AccountDetails"
+        }) as unknown as typeof AccountDetails
+      })
+        .annotate(OpenApi.Summary, "Get an account")
+        .annotate(
+          OpenApi.Description,
+          "Returns how many bytes the account has, and how many it may have: `recordBytes` of all records and recorded " +
+            "responses, and what modules count. At its maximum, a request that adds to it gets 409 `limit-reached`. What " +
+            "other processes have written counts after a second. An account that has nothing yet has 0 bytes."
+        )
+        .annotate(Owner, "account")
+    )
+    .prefix("/v1")
+    .middleware(Authenticated)
+    .annotate(Area, "accounts")
+    .annotateMerge(
+      OpenApi.annotations({
+        title: "Accounts",
+        description: "The tenants of the server. Everything else belongs to one account."
+      })
+    )
+
+export type AccountsApi = ReturnType<typeof makeAccountsApi>
 
 /** All accounts. */
 export interface AccountsMethods {
@@ -82,3 +85,6 @@ export interface AccountsMethods {
    */
   get(accountName: string, options?: CallOptions): Promise<AccountDetailsJson>
 }
+
+/** Exported so that the compiler evaluates it. */
+export type MethodChecks = Expect<CheckMethods<AccountsApi, AccountsMethods>>

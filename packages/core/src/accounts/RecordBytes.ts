@@ -1,5 +1,5 @@
+import type { StoreUnavailable } from "@tollgate/store/internal"
 import { Context, type Effect } from "effect"
-import type { StoreUnavailable } from "../store/StoreError.ts"
 
 /** The bytes of the records that each account has. */
 export class RecordBytes extends Context.Service<

@@ -1,9 +1,10 @@
 /**
  * The directory of accounts. An account is never removed from it, because nothing says that its last content is gone.
  */
-import * as Collection from "../store/Collection.ts"
+import { Collection } from "@tollgate/store/internal"
 import { Account } from "./AccountsApi.ts"
 
+/** The records of accounts, in the directory of accounts. */
 export const accountRecords = Collection.make({
   name: "account",
   format: 1,

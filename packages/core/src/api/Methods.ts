@@ -1,6 +1,6 @@
 /**
  * Types of the promise API. The interfaces of the methods stand beside the declarations, so that editors show their
- * documentation; `operations/checkMethods.ts` checks them against the declarations.
+ * documentation; `api/checkMethods.ts` checks them against the declarations.
  */
 
 import type { DateTime, Schema } from "effect"
@@ -68,6 +68,12 @@ export interface PageJson<Item> {
  * ```
  */
 export interface PagePromise<Item> extends Promise<PageJson<Item>>, AsyncIterable<Item> {}
+
+/** Items that a search has found. They are not counted. */
+export type FoundJson<Item> = Omit<PageJson<Item>, "total"> & { readonly total?: number }
+
+/** The result of a list that can also search: await it to get one page, or iterate over it to get all items. */
+export interface FoundPromise<Item> extends Promise<FoundJson<Item>>, AsyncIterable<Item> {}
 
 /** An item with its version, for `ifMatch`. */
 export type Versioned<Item> = Item & { readonly version: number }

@@ -2,9 +2,10 @@
  * Types computed from the declaration of an endpoint: the request, the result and the errors of its operation. A
  * service implements `Operations` of its group; HTTP and the promise API call them.
  */
+
+import type { RecordUnreadable } from "@tollgate/store/internal"
 import type { Effect, Schema } from "effect"
 import type { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
-import type { RecordUnreadable } from "../store/StoreError.ts"
 import type { commonErrors } from "./errors.ts"
 
 type Typed<S> = S extends { readonly Type: infer T } ? T : never

@@ -1,10 +1,10 @@
 /**
  * Declares the health checks: liveness and readiness. `http/System.ts` implements them.
  */
+
+import { InvalidInput, StoreUnavailable } from "@tollgate/store/internal"
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { InvalidInput } from "../schema/InvalidInput.ts"
-import { StoreUnavailable } from "../store/StoreError.ts"
 import { Owner } from "./Owner.ts"
 
 const Healthy = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ identifier: "Healthy" })

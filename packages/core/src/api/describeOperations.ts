@@ -1,14 +1,32 @@
 /**
  * Reads the declared endpoints once, for HTTP, promises, the client and the OpenAPI description. Throws if an endpoint
- * declares what these do not support, or has no owner: otherwise it would be ignored silently.
+ * declares what these do not support, or has no owner or permission: otherwise it would be ignored silently.
  */
 import { Context, Exit, Schema, SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Authenticated } from "./Authenticated.ts"
-import { BodyLimit, IsReadOnly, Owner, type OwnerKind } from "./Owner.ts"
+import {
+  Area,
+  BodyLimit,
+  FurtherPermissions,
+  IsReadOnly,
+  NarrowPermissions,
+  NeedsNoPermission,
+  OptionalPermissions,
+  Owner,
+  type OwnerKind,
+  PathParameters,
+  Permission,
+  type PermissionsByRequest,
+  Portal
+} from "./Owner.ts"
 import { getInProcessFields, getParameterDocs } from "./parameters.ts"
 import { getToCsv } from "./withCsv.ts"
+import { type EventStreamShape, getEventStream } from "./withEventStream.ts"
+import { hasLines } from "./withLines.ts"
 import { withRateLimitsAnnotation } from "./withRateLimits.ts"
+
+const jsonType = "application/json"
 
 /**
  * A successful response. `empty` has no body; `versioned` has an ETag; `with-rate-limits` has `RateLimit` headers; `located` has a
@@ -22,6 +40,10 @@ export interface ResponseDescription {
   readonly contentType: string
   /** Writes the result as CSV, for clients that prefer it. */
   readonly toCsv?: ((result: unknown) => string) | undefined
+  /** How the result is streamed as events, for clients that prefer that. */
+  readonly eventStream?: EventStreamShape<unknown> | undefined
+  /** Whether clients can get all items of the list as lines. */
+  readonly hasLines?: boolean
 }
 
 export interface OperationDescription {
@@ -34,7 +56,17 @@ export interface OperationDescription {
   readonly owner: OwnerKind
   /** Whether the endpoint requires a credential. */
   readonly isAuthenticated: boolean
-  /** Whether a read-only credential suffices. */
+  /** What a credential needs; `undefined` if any will do, or none is needed. */
+  readonly permission: string | undefined
+  /** What some requests need beside it. */
+  readonly furtherPermissions: PermissionsByRequest
+  /** What is enough instead of it, for some requests. */
+  readonly narrowPermissions: PermissionsByRequest
+  /** Those with which it tells more. */
+  readonly optionalPermissions: ReadonlyArray<string>
+  /** What a customer in its portal needs one of; `undefined` if the operation is not for customers. */
+  readonly portal: ReadonlyArray<string> | undefined
+  /** Whether it changes nothing. */
   readonly isReadOnly: boolean
   /** Whether it accepts an Idempotency-Key. */
   readonly isIdempotent: boolean
@@ -48,15 +80,25 @@ export interface OperationDescription {
   readonly isBodyOptional: boolean
   /** The documentation of query parameters and headers, by wire name. */
   readonly parameterDocs: Readonly<Record<string, object>>
+  /** What the parameters in its path are, if their names do not say it. */
+  readonly pathParameters: Readonly<Record<string, string>>
   readonly params: Schema.Top | undefined
   readonly query: Schema.Top | undefined
   readonly headers: Schema.Top | undefined
   /** The schema of the JSON body; `stream` if the operation reads the body as a stream. */
   readonly payload: Schema.Top | "stream" | undefined
+  /** The media type that the body must have, if not any does. */
+  readonly mediaType: string | undefined
   readonly queryParseOptions: SchemaAST.ParseOptions | undefined
   readonly payloadParseOptions: SchemaAST.ParseOptions | undefined
   readonly response: ResponseDescription
   readonly errors: ReadonlyArray<Schema.Top>
+}
+
+/** JSON is read whatever its media type is, unless the endpoint declares another. */
+const describeMediaType = ({ payload }: HttpApiEndpoint.Top): string | undefined => {
+  const [{ encoding } = {}] = payload.values()
+  return encoding?._tag === "Json" && encoding.contentType !== jsonType ? encoding.contentType : undefined
 }
 
 const describePayload = ({ payload }: HttpApiEndpoint.Top): OperationDescription["payload"] => {
@@ -92,14 +134,16 @@ const describeResponse = (successes: Successes): ResponseDescription => {
       if (encoding !== undefined && encoding._tag !== "Json" && encoding._tag !== "Text") {
         throw new Error(`responses in ${encoding._tag} are not supported`)
       }
-      const contentType = encoding?.contentType ?? "application/json"
+      const contentType = encoding?.contentType ?? jsonType
       return {
         kind,
         isEmpty,
         status,
         body: body as Schema.Codec<unknown, unknown>,
         contentType,
-        toCsv: getToCsv(body)
+        toCsv: getToCsv(body),
+        eventStream: getEventStream(body),
+        hasLines: hasLines(body)
       } as const
     })
   )
@@ -112,6 +156,13 @@ const describeResponse = (successes: Successes): ResponseDescription => {
   }
   if (response !== undefined) return response
   return { kind: "empty", status: empty?.status ?? 204, body: Schema.Unknown, contentType: "" }
+}
+
+const describePermission = (annotations: Context.Context<never>, isReadOnly: boolean): string => {
+  const area = Context.get(annotations, Area)
+  const permission = Context.get(annotations, Permission) ?? (area && `${area}:${isReadOnly ? "read" : "write"}`)
+  if (permission === undefined) throw new Error("it needs no permission: annotate its group with Area")
+  return permission
 }
 
 const describe = (
@@ -127,7 +178,9 @@ const describe = (
   const isAuthenticated = middlewares.includes(Authenticated)
   if (middlewares.length > (isAuthenticated ? 1 : 0)) throw new Error("its middleware is not supported")
   if (!isAuthenticated && owner !== "none") throw new Error("only endpoints without an owner may be public")
+  const isReadOnly = endpoint.method === "GET" || Context.get(annotations, IsReadOnly)
   const payload = describePayload(endpoint)
+  const needsPermission = isAuthenticated && owner !== "caller" && !Context.get(annotations, NeedsNoPermission)
   const headerNames = Object.keys(getInProcessFields(endpoint.headers))
   const queryNames = Object.keys(getInProcessFields(endpoint.query))
   return {
@@ -138,7 +191,12 @@ const describe = (
     path: endpoint.path,
     owner,
     isAuthenticated,
-    isReadOnly: endpoint.method === "GET" || Context.get(annotations, IsReadOnly),
+    permission: needsPermission ? describePermission(annotations, isReadOnly) : undefined,
+    furtherPermissions: Context.get(annotations, FurtherPermissions),
+    narrowPermissions: Context.get(annotations, NarrowPermissions),
+    optionalPermissions: Context.get(annotations, OptionalPermissions),
+    portal: Context.get(annotations, Portal),
+    isReadOnly,
     isIdempotent: headerNames.includes("idempotencyKey"),
     takesTags: queryNames.includes("tags") || queryNames.includes("ifTags"),
     isPaged: queryNames.includes("offset"),
@@ -151,10 +209,12 @@ const describe = (
       ...(endpoint.query === undefined ? {} : getParameterDocs(endpoint.query)),
       ...(endpoint.headers === undefined ? {} : getParameterDocs(endpoint.headers))
     },
+    pathParameters: Context.get(annotations, PathParameters),
     params: endpoint.params,
     query: endpoint.query,
     headers: endpoint.headers,
     payload,
+    mediaType: describeMediaType(endpoint),
     queryParseOptions: Context.getOrUndefined(annotations, HttpApi.QueryParseOptions),
     payloadParseOptions: Context.getOrUndefined(annotations, HttpApi.PayloadParseOptions),
     response: describeResponse(successes),

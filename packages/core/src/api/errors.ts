@@ -2,17 +2,19 @@
  * The errors that several endpoints declare.
  */
 import {
+  IdempotencyKeyReused,
   InsufficientStorage,
   InternalError,
+  InvalidInput,
   PayloadTooLarge,
+  ReplayUnavailable,
   RequestInProgress,
   RequestTimeout,
   ServerBusy,
+  StoreConflict,
+  StoreUnavailable,
   UnsupportedEncoding
-} from "../errors/requestErrors.ts"
-import { InvalidInput } from "../schema/InvalidInput.ts"
-import { IdempotencyKeyReused, ReplayUnavailable } from "../store/IdempotencyError.ts"
-import { StoreConflict, StoreUnavailable } from "../store/StoreError.ts"
+} from "@tollgate/store/internal"
 
 /** Errors of every authenticated endpoint. */
 export const commonErrors = [InvalidInput, InternalError, StoreUnavailable, StoreConflict, ServerBusy] as const

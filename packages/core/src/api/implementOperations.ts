@@ -1,13 +1,9 @@
 /**
  * What all operations of a service have in common: the store, a span, and the idempotency of the request.
  */
-import { Effect, Schema } from "effect"
-import { type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from "effect/http-api"
-import { LimitReached } from "../accounts/limits/LimitReached.ts"
-import type { SecretBox } from "../crypto/SecretBox.ts"
-import { withSafeSpan } from "../runtime/withSafeSpan.ts"
-import { AllowedShare } from "../store/growth.ts"
+
 import {
+  AllowedShare,
   CurrentIdempotency,
   type Idempotency,
   makeInProcessIdempotency,
@@ -15,9 +11,15 @@ import {
   makeRunOnce,
   type Once,
   type Replayed,
-  type ResultCodec
-} from "../store/Idempotency.ts"
-import { Store, type StoreOperations } from "../store/Store.ts"
+  type ResultCodec,
+  type SecretBox,
+  Store,
+  type StoreOperations,
+  withSafeSpan
+} from "@tollgate/store/internal"
+import { Effect, Schema } from "effect"
+import { type HttpApiEndpoint, type HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { limitReached } from "../accounts/limits/LimitReached.ts"
 import { getBody } from "./describeOperations.ts"
 import type { Operation, Operations } from "./Operations.ts"
 
@@ -76,8 +78,8 @@ const makeBodyCodec = ({ success }: HttpApiEndpoint.Top): ResultCodec<unknown> |
  * full. What only removes is never refused.
  */
 const getAllowedShare = ({ method, error }: HttpApiEndpoint.Top): number => {
-  const limitReached = new LimitReached({ limit: "recordBytesPerAccount", max: 0 })
-  if (![...error].some((declared) => Schema.is(declared)(limitReached))) return Number.POSITIVE_INFINITY
+  const sample = limitReached("recordBytesPerAccount", 0)
+  if (![...error].some((declared) => Schema.is(declared)(sample))) return Number.POSITIVE_INFINITY
   return method === "PATCH" ? 1.1 : 1
 }
 

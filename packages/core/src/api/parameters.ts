@@ -3,8 +3,9 @@
  * in process, who pass JSON under the parameter's name in TypeScript, and one for the string that HTTP sends under its
  * wire name. Both decode to the same value.
  */
+
+import { omitUndefined } from "@tollgate/store/internal"
 import { Schema, SchemaAST, SchemaTransformation } from "effect"
-import { omitUndefined } from "../runtime/omitUndefined.ts"
 
 export interface Parameter<Json extends Schema.Top = Schema.Top, Wire extends Schema.Top = Schema.Top> {
   readonly json: Json

@@ -1,10 +1,10 @@
 /**
  * The query parameters that several endpoints share.
  */
+
+import { Cursor, cursorPattern, Limit, maxLimit, Offset, TagFilter, TagName } from "@tollgate/store/internal"
 import { Effect, Schema, SchemaTransformation } from "effect"
-import { Cursor, cursorPattern, Limit, maxLimit, Offset } from "../schema/Page.ts"
-import { TagFilter, TagName } from "../schema/Tags.ts"
-import { type Parameter, parameters } from "./parameters.ts"
+import { optional, type Parameter, parameters } from "./parameters.ts"
 
 /** Schema of a query without parameters: every parameter is rejected by name. */
 export const noQuery = parameters({})
@@ -43,6 +43,30 @@ export const page = {
     json: Schema.optionalKey(Cursor),
     wire: Schema.optionalKey(Cursor)
   }
+}
+
+/** Maximum items of a page with the usage of each. */
+export const maxWithUsage = 100
+
+/** Adds what is used of each meter to the items of a list. */
+export const includeUsage = optional(Schema.Literal("usage"), {
+  description: `Include what is used of each meter. A page has at most ${maxWithUsage} items then.`
+})
+
+/** The items of a page: fewer if it includes usage. */
+export const limitWithUsage = ({
+  limit,
+  include
+}: {
+  readonly limit: number
+  readonly include?: "usage" | undefined
+}) => (include === undefined ? limit : Math.min(limit, maxWithUsage))
+
+/** An offset of a list that must know whether it was given. */
+export const givenOffset = {
+  ...page.offset,
+  json: Schema.optionalKey(Offset),
+  wire: Schema.optionalKey(IntegerFromString.pipe(Schema.decodeTo(Offset)))
 }
 
 /** The range of a page of a list that begins with the newest item. */

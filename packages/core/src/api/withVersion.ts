@@ -1,9 +1,10 @@
 /**
  * Versions of items. Operations return an item with its version; over HTTP the version is the ETag header.
  */
+
+import type { Entry } from "@tollgate/store/internal"
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import type { Entry } from "../store/Collection.ts"
 
 /** Proxies that compress a response make its ETag weak: `W/"1"`. */
 const parseVersion = (etag: string): number => Number(/\d+/.exec(etag)?.[0] ?? 0)

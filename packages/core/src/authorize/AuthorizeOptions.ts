@@ -1,6 +1,7 @@
 /**
  * The options of `authorize`: what a request needs beside a valid key.
  */
+import type { Labels } from "../metering/model/Labels.ts"
 import type { Amounts } from "../metering/model/Quota.ts"
 import type { RateLimitPolicy } from "../rateLimits/RateLimit.ts"
 
@@ -31,10 +32,19 @@ export interface MeteringOptions {
   readonly meters?: Readonly<Record<string, number>> | undefined
 }
 
+/** Amounts to hold for work whose cost is known only afterwards: settle or release the reservation then. */
+export interface ReserveOptions {
+  readonly meters: Readonly<Record<string, number>>
+  /** Seconds until the reservation expires: 1 to 3,600. Default: 60. */
+  readonly expiresIn?: number | undefined
+}
+
 /** What `authorize` requires besides a valid key, and what it counts. */
 export interface AuthorizeOptions {
   /** The scopes that the key must have, all of them. */
   readonly scopes?: ReadonlyArray<string> | undefined
+  /** The features that the plans of the customer must have, all of them. Needs `metering`. */
+  readonly features?: ReadonlyArray<string> | undefined
   /** One rate limit. */
   readonly rateLimit?: RateLimitOptions | undefined
   /** Up to 10 rate limits with names. */
@@ -46,6 +56,14 @@ export interface AuthorizeOptions {
    * counts them. A limit that calls with and without `metering` share needs it, because each bucket counts for itself.
    */
   readonly limitsIn?: string | undefined
+  /** Reserves meters instead of counting them, with `metering` and without its `meters`. */
+  readonly reserve?: ReserveOptions | undefined
+  /** The `customerKey` whose subscription counts, with `metering`. Default: that of the consumer. */
+  readonly customer?: string | undefined
+  /** What the meters are used for, to group usage by it: up to 3, such as `{ model: "small" }`. Needs `metering`. */
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  /** The IP address of the client, for keys with `ipAllow`. Without it, they are refused. */
+  readonly ip?: string | undefined
 }
 
 /** A rate limit of a call, validated. */
@@ -61,6 +79,14 @@ export interface ParsedLimits {
   readonly metering: { readonly meteringBucketId: string; readonly meters?: Amounts | undefined } | undefined
   /** The metering bucket that counts the rate limits; `undefined`: that of `metering`, or else the key bucket. */
   readonly limitsIn?: string | undefined
+  /** Reserves the meters for so long, instead of counting them. */
+  readonly reserveMs?: number | undefined
+  /** The features that the customer must have. */
+  readonly features?: ReadonlyArray<string> | undefined
+  /** Whose subscription counts, if it is not that of the consumer. */
+  readonly customer?: string | undefined
+  /** What the meters are used for. */
+  readonly labels?: Labels | undefined
 }
 
 /**
@@ -68,6 +94,9 @@ export interface ParsedLimits {
  * whole response was sent.
  */
 export type Charge = "request" | "success" | "complete"
+
+/** `settle`: the route says what a request has used. */
+export type ChargeMode = Charge | "settle"
 
 const noLimits: ParsedLimits = { rateLimits: [], metering: undefined }
 
@@ -77,12 +106,12 @@ export class ParsedAuthorizeOptions {
   /** The limits, or a function that returns them. It is called only if the key is valid and has the scopes. */
   readonly limits: ParsedLimits | (() => Promise<ParsedLimits>)
   /** When meters are charged. Unless it is at once, they are only reserved: the outcome of the request decides. */
-  readonly charge: Charge
+  readonly charge: ChargeMode
 
   constructor(
     scopes: ReadonlyArray<string> = [],
     limits: ParsedAuthorizeOptions["limits"] = noLimits,
-    charge: Charge = "request"
+    charge: ChargeMode = "request"
   ) {
     this.scopes = scopes
     this.limits = limits

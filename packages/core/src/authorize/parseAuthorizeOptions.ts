@@ -1,11 +1,11 @@
 /**
  * Validates the options of `authorize`. An unknown name is refused: with a mistyped `metering`, nothing would be counted.
  */
-import { Effect, Exit } from "effect"
+
+import { type InvalidInput, invalidParameter, isPlainObject, makeDecoder, ShortText } from "@tollgate/store/internal"
+import { Exit, Schema } from "effect"
+import { type Labels, parseLabels } from "../metering/model/Labels.ts"
 import { type Amounts, parseAmounts } from "../metering/model/Quota.ts"
-import { isPlainObject } from "../runtime/isPlainObject.ts"
-import { makeDecoder } from "../schema/decodeInput.ts"
-import { type InvalidInput, invalidParameter } from "../schema/InvalidInput.ts"
 import {
   type AuthorizeOptions,
   type MeteringOptions,
@@ -67,10 +67,16 @@ class RecentOptions {
 
 /** Stands for any valid amounts. */
 const anyAmounts: Amounts = { any: 1 }
+/** Stands for any valid customer. */
+const anyCustomer = "any"
+const isCustomer = Schema.is(ShortText)
+/** Stands for any valid labels. */
+const anyLabels: Labels = { any: "any" }
 
 /**
  * Remembers the latest options: an application calls with the same few, often written anew for each call, and a schema takes
- * longer than the decision itself. If only the amounts are new, they are validated without a schema.
+ * longer than the decision itself. If only amounts, customer and labels are new, they are
+ * validated without the schema.
  */
 export const makeParseAuthorizeOptions = () => {
   const recent = new RecentOptions()
@@ -88,22 +94,37 @@ export const makeParseAuthorizeOptions = () => {
     const metering = isPlainObject(options) && isPlainObject(options.metering) ? options.metering : undefined
     const meters = metering && parseAmounts(metering.meters)
     if (meters === undefined) return decode(options)
+    const { customer } = options
     const shape = { ...options, metering: { ...metering, meters: anyAmounts } as MeteringOptions }
-    return Exit.map(parseShape(shape), ({ scopes, limits, charge }) => {
+    const hasCustomer = customer !== undefined && isCustomer(customer)
+    const labels = options.labels === undefined ? undefined : parseLabels(options.labels)
+    const ofAny = { ...(hasCustomer && { customer: anyCustomer }), ...(labels && { labels: anyLabels }) }
+    return Exit.map(parseShape({ ...shape, ...ofAny }), (parsed) => {
       // Only a route has limits that are functions.
-      const { metering, ...rest } = limits as ParsedLimits
-      return new ParsedAuthorizeOptions(scopes, { ...rest, metering: metering && { ...metering, meters } }, charge)
+      const { metering, ...rest } = parsed.limits as ParsedLimits
+      const limits = { ...rest, metering: metering && { ...metering, meters }, customer, ...(labels && { labels }) }
+      return new ParsedAuthorizeOptions(parsed.scopes, limits, parsed.charge)
     })
+  }
+
+  const parseUnlessKnown = (options: AuthorizeOptions): Exit.Exit<ParsedAuthorizeOptions, InvalidInput> => {
+    const known = recent.find(options)
+    return known === undefined ? Exit.map(parse(options), (parsed) => recent.add(options, parsed)) : Exit.succeed(known)
   }
 
   return (
     options: AuthorizeOptions | ParsedAuthorizeOptions | undefined
-  ): Effect.Effect<ParsedAuthorizeOptions, InvalidInput> => {
-    if (options === undefined) return Effect.succeed(noOptions)
-    if (options instanceof ParsedAuthorizeOptions) return Effect.succeed(options)
-    const known = recent.find(options)
-    return known === undefined
-      ? Exit.map(parse(options), (parsed) => recent.add(options, parsed))
-      : Effect.succeed(known)
+  ): Exit.Exit<ParsedAuthorizeOptions, InvalidInput> => {
+    if (options === undefined) return Exit.succeed(noOptions)
+    // A proxy may throw.
+    try {
+      if (options instanceof ParsedAuthorizeOptions) return Exit.succeed(options)
+      if (!isPlainObject(options) || typeof options.ip !== "string") return parseUnlessKnown(options)
+      // Addresses differ, and need no validation.
+      const { ip: _, ...rest } = options
+      return parseUnlessKnown(rest)
+    } catch (error) {
+      return Exit.die(error)
+    }
   }
 }

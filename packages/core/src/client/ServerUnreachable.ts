@@ -1,5 +1,5 @@
+import { addHidden, defineError } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { addHidden, defineError } from "../errors/defineError.ts"
 
 /**
  * The client got no response, or one that is not from Tollgate. With the outcome `unknown`, the server may have applied

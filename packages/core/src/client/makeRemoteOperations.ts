@@ -1,16 +1,16 @@
 /**
  * Calls operations of a Tollgate in another process, over its HTTP API.
  */
-import { Context, Effect, Stream } from "effect"
+
+import { isTollgateError } from "@tollgate/store/internal"
+import { Context, Effect, Record, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
+import type { AnyRequest } from "../api/AnyRequest.ts"
+import { type CallerScope, checkOwner, type Owners, type ResourceOwner, toScopeHeaders } from "../api/checkOwner.ts"
+import type { DeclaredApi } from "../api/declareApi.ts"
 import type { OperationDescription } from "../api/describeOperations.ts"
-import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
-import { isTollgateError } from "../errors/TollgateError.ts"
-import { Api } from "../operations/Api.ts"
-import { type AnyRequest, type CallerScope, checkOwner, type Owners, toScopeHeaders } from "../operations/checkOwner.ts"
-import { findOperation } from "../operations/findOperation.ts"
-import type { UploadedSource } from "../promises/handles.ts"
+import { findOperation } from "../api/findOperation.ts"
 import type { CallOperation } from "../promises/makeMethods.ts"
 import { ServerUnreachable } from "./ServerUnreachable.ts"
 
@@ -19,11 +19,12 @@ const responseTimeout = "30 seconds"
 /** The account and project of the handle that is called. */
 const CurrentScope = Context.Reference<CallerScope>("@tollgate/core/client/CurrentScope", { defaultValue: () => ({}) })
 
+/** The errors for resources of other accounts, by the kind of resource. */
+type Owned = Readonly<Record<string, ResourceOwner["notFound"]>>
+
 /** The server looks the owner up, and compares it with the headers. */
-const ownedBy = (scope: CallerScope): Owners<never> => ({
-  meteringBucket: () => Effect.succeed(scope),
-  deployment: () => Effect.succeed(scope)
-})
+const ownedBy = (owned: Owned, scope: CallerScope): Owners =>
+  Record.map(owned, (notFound) => ({ find: () => Effect.succeed(scope), notFound }))
 
 /** Errors that the server declares pass as they are; every other failure means that there is no usable response. */
 const toClientError = (isReadOnly: boolean) => (error: unknown) =>
@@ -33,12 +34,11 @@ const toClientError = (isReadOnly: boolean) => (error: unknown) =>
 
 interface LocatedResponse {
   readonly body: unknown
-  readonly headers: { readonly location: string }
 }
 
-const make = Effect.fnUntraced(function* (baseUrl: string, token: string) {
+const make = Effect.fnUntraced(function* ({ api }: DeclaredApi, owned: Owned, baseUrl: string, token: string) {
   const http = yield* HttpClient.HttpClient
-  const client = yield* HttpApiClient.makeWith(Api, {
+  const client = yield* HttpApiClient.makeWith(api, {
     baseUrl,
     httpClient: http.pipe(
       HttpClient.mapRequest(HttpClientRequest.bearerToken(token)),
@@ -51,51 +51,35 @@ const make = Effect.fnUntraced(function* (baseUrl: string, token: string) {
   })
 
   const send = (
-    operation: Pick<OperationDescription, "group" | "name" | "isReadOnly">,
+    operation: Pick<OperationDescription, "group" | "name" | "isReadOnly" | "payload">,
     request: AnyRequest
   ): Effect.Effect<unknown, unknown> => {
-    const complete = { query: {}, headers: {}, ...request }
+    const { payload } = request
+    const content = Stream.isStream(payload) ? { payload: Stream.orDie(payload) } : {}
+    const complete = { query: {}, headers: {}, ...request, ...content }
     const response =
       findOperation(client, operation)?.(complete) ?? Effect.die(`The API has no operation ${operation.name}`)
-    return response.pipe(Effect.timeout(responseTimeout), Effect.mapError(toClientError(operation.isReadOnly)))
+    // An upload takes as long as it needs.
+    const inTime = operation.payload === "stream" ? response : Effect.timeout(response, responseTimeout)
+    return Effect.mapError(inTime, toClientError(operation.isReadOnly))
   }
 
-  /** Reads the item at a `Location` if the response does not contain it. */
-  const readLocated = (request: AnyRequest, { body, headers: { location } }: LocatedResponse) => {
-    if (body !== undefined) return Effect.succeed(body)
-    const params = { ...request.params, keyId: location.split("/").at(-1) ?? "" }
-    // Not read-only: the item exists by now, so a failure must not say that nothing was changed.
-    const key = send({ group: "keys", name: "get", isReadOnly: false }, { params, query: { keyFormat: "visible" } })
-    return Effect.map(key, (entry) => (entry as { readonly value: unknown }).value)
-  }
+  /** Sends a request whose response has the new item only if it is asked for it. */
+  const sendLocated = (description: OperationDescription, request: AnyRequest) =>
+    Effect.map(
+      send(description, { ...request, query: { ...request.query, keyFormat: "visible" } }),
+      (response) => (response as LocatedResponse).body
+    )
 
   /** The token may be for all accounts: a handle is limited to its account as it is in process. */
   const call: CallOperation = (description, scope, request) =>
-    Effect.flatMap(checkOwner(ownedBy(scope), description, scope, request), (request) => {
-      const response = send(description, request)
-      return description.response.kind === "located"
-        ? Effect.flatMap(response, (response) => readLocated(request, response as LocatedResponse))
-        : response
+    Effect.flatMap(checkOwner(ownedBy(owned, scope), description, scope, request), (request) => {
+      return description.response.kind === "located" ? sendLocated(description, request) : send(description, request)
     }).pipe(Effect.provideService(CurrentScope, scope))
 
-  /** Has no timeout: an upload takes as long as it needs. */
-  const upload = (
-    { id, expires, signature }: SignedUploadUrl,
-    content: Stream.Stream<Uint8Array, unknown>
-  ): Effect.Effect<UploadedSource, unknown> =>
-    Effect.mapError(
-      client.uploads.receive({
-        params: { file: `${id}.tar.gz` },
-        query: { expires, signature },
-        headers: {},
-        payload: Stream.orDie(content)
-      }),
-      toClientError(false)
-    )
-
-  return { call, upload }
+  return call
 })
 
-/** Makes the functions that call the Tollgate at a URL. */
-export const makeRemoteOperations = (baseUrl: string, token: string) =>
-  Effect.runSync(Effect.provide(make(baseUrl, token), FetchHttpClient.layer))
+/** Makes the function that calls the Tollgate at a URL. */
+export const makeRemoteOperations = (declared: DeclaredApi, owned: Owned, baseUrl: string, token: string) =>
+  Effect.runSync(Effect.provide(make(declared, owned, baseUrl, token), FetchHttpClient.layer))

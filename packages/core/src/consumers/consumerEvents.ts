@@ -1,10 +1,9 @@
+import { formatTimestamp, skipChecks } from "@tollgate/store/internal"
 import { Schema } from "effect"
 import type { EventType } from "../outbox/Event.ts"
 import { recordEvent } from "../outbox/recordEvent.ts"
 import { Consumer, type ConsumerJson } from "../records/Consumer.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
-import { skipChecks } from "../schema/skipChecks.ts"
-import { formatTimestamp } from "../schema/Timestamp.ts"
 
 const encodeBySchema = Schema.encodeSync(Consumer, skipChecks)
 
@@ -19,9 +18,13 @@ const encode = (consumer: Consumer): ConsumerJson => {
 type ConsumerEventType = Extract<EventType, `consumer.${string}`>
 
 /** The change that records an event of a consumer. */
-export const recordConsumerEvent = (type: ConsumerEventType, { accountName }: KeyBucket, consumer: Consumer) =>
+export const recordConsumerEvent = (
+  type: ConsumerEventType,
+  { accountName, bucketName }: KeyBucket,
+  consumer: Consumer
+) =>
   recordEvent(type, {
     accountName,
     subject: { type: "consumer", id: consumer.id, name: consumer.name },
-    data: encode(consumer)
+    data: { ...encode(consumer), consumerName: consumer.name, keyBucketName: bucketName }
   })

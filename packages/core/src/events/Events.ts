@@ -1,26 +1,32 @@
 /**
  * The event log of an account.
  */
+
+import {
+  BoundedMap,
+  type EntryPage,
+  invalidParameter,
+  type PageRequest,
+  Partition,
+  Store,
+  type StoreError,
+  toPage
+} from "@tollgate/store/internal"
 import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import { countEventsBefore } from "../outbox/countEventsBefore.ts"
 import { dropOldEvents } from "../outbox/dropOldEvents.ts"
-import type { Event } from "../outbox/Event.ts"
+import type { Event, EventId } from "../outbox/Event.ts"
 import { EventRetention } from "../outbox/EventRetention.ts"
 import { byGroup, bySubject, byType, eventRecords } from "../outbox/eventRecords.ts"
-import { BoundedMap } from "../runtime/BoundedMap.ts"
-import { type PageRequest, toPage } from "../schema/Page.ts"
-import type { EntryPage } from "../store/Collection.ts"
-import * as Partition from "../store/Partition.ts"
-import { Store } from "../store/Store.ts"
-import type { StoreError } from "../store/StoreError.ts"
-import { EventsApi, type EventsMethods } from "./EventsApi.ts"
+import { coreEvents } from "./coreEvents.ts"
+import { type EventsApi, type EventsMethods, makeEventsApi } from "./EventsApi.ts"
 
 /** How often a process drops old events of an account when its log is read. Writing to a log also drops them. */
 const dropIntervalMs = 60_000
-/** How often a page is read again because events were dropped meanwhile. */
-const maxAttempts = 3
+/** How often a page is read because events arrived or were dropped meanwhile. What arrives once more makes it shorter. */
+const maxAttempts = 10
 
 const toTerms = (type: string | undefined, subject: string | undefined): ReadonlyArray<string> => [
   ...(type === undefined ? [] : [type.endsWith(".*") ? byGroup(type.slice(0, -2)) : byType(type)]),
@@ -55,21 +61,21 @@ const make = Effect.gen(function* () {
       const reference = yield* eventRecords.get(partition, before)
       if (Option.isNone(reference)) return { entries: [], total: 0 }
       const { version } = reference.value
-      const oldestQuery = { where, offset: 0, limit: 1 }
-      const {
-        entries: [oldest],
-        total: all
-      } = yield* eventRecords.page(partition, oldestQuery)
       const total = yield* countEventsBefore(partition, where, version)
+      const oldestQuery = { where, offset: 0, limit: 1 }
+      const atFirst = yield* eventRecords.page(partition, oldestQuery)
       // The newest events, which come first, are skipped. A page after another begins after them.
-      const skipped = descending && after === undefined ? all - total : 0
-      const [page = { entries: [], total }, oldestPage] = yield* eventRecords.pages(partition, [
+      const skipsNewest = descending && after === undefined
+      const skipped = skipsNewest ? atFirst.total - total : 0
+      const [page = { entries: [], total }, atLast = atFirst] = yield* eventRecords.pages(partition, [
         { where, limit, offset: skipped + offset, after, descending, mayEndEarly: true },
         oldestQuery
       ])
-      // If old events were dropped meanwhile, they were counted wrongly.
-      if (oldestPage?.entries[0]?.version !== oldest?.version && attempt < maxAttempts) continue
       const earlier = page.entries.filter((entry) => entry.version < version)
+      // If events were dropped or arrived meanwhile, the page began at another place.
+      const isMoved =
+        atFirst.entries[0]?.version !== atLast.entries[0]?.version || (skipsNewest && atFirst.total !== atLast.total)
+      if (isMoved && attempt < maxAttempts) continue
       const isAtEnd = !descending && (earlier.length < page.entries.length || offset + page.entries.length >= total)
       return page.next === undefined || isAtEnd
         ? { entries: earlier, total }
@@ -77,15 +83,57 @@ const make = Effect.gen(function* () {
     }
   })
 
+  /** One page of the events after the given one, oldest first. Its last event is where the next page begins. */
+  const readAfter = Effect.fnUntraced(function* (
+    partition: Partition.Partition,
+    where: ReadonlyArray<string>,
+    after: EventId,
+    { limit, offset }: PageRequest
+  ) {
+    for (;;) {
+      const reference = yield* eventRecords.get(partition, after)
+      if (Option.isNone(reference)) {
+        return yield* invalidParameter(
+          "after",
+          "is not in the log any more. Leave it out to begin with the oldest event"
+        )
+      }
+      const { version } = reference.value
+      const earlier = yield* countEventsBefore(partition, where, version + 1)
+      const [last, page] = yield* eventRecords.pages(partition, [
+        { where, offset: Math.max(0, earlier - 1), limit: 1 },
+        { where, offset: earlier + offset, limit, mayEndEarly: true }
+      ])
+      // Otherwise old events were dropped meanwhile, and the page skips some.
+      const isAtPlace = earlier === 0 || (last?.entries[0]?.version ?? Number.POSITIVE_INFINITY) <= version
+      if (!isAtPlace || page === undefined) continue
+      const next = page.next === undefined ? undefined : page.entries.at(-1)?.value.id
+      return { entries: page.entries, total: page.total - earlier, next }
+    }
+  })
+
   return Events.of(
-    implementOperations(EventsApi, { store })({
+    implementOperations(makeEventsApi(Object.keys(coreEvents)), { store })({
       list: Effect.fnUntraced(function* ({
         params: { accountName },
-        query: { limit, offset, after, order = "desc", before, type, subject }
+        query: { limit, offset, after, order = typeof after === "string" ? "asc" : "desc", before, type, subject }
       }) {
         yield* dropOccasionally(accountName)
         const partition = Partition.forEvents(accountName)
         const where = toTerms(type, subject)
+        if (typeof after === "string") {
+          if (order === "desc" || before !== undefined)
+            return yield* invalidParameter(
+              "after",
+              "with the id of an event, cannot be combined with order=desc or before"
+            )
+          const { entries, ...page } = yield* readAfter(partition, where, after, { limit, offset })
+          return toPage(
+            { limit, offset },
+            page,
+            entries.map(({ value }) => value)
+          )
+        }
         const descending = order === "desc"
         const request = { limit, offset, after }
         const { entries, ...page } =
@@ -103,7 +151,7 @@ const make = Effect.gen(function* () {
 })
 
 /** The operation on the event log, `list`, which takes one `OperationRequest`. */
-export class Events extends Context.Service<Events, Operations<typeof EventsApi, EventsMethods>>()(
+export class Events extends Context.Service<Events, Operations<EventsApi, EventsMethods>>()(
   "@tollgate/core/events/Events"
 ) {
   static readonly layer = Layer.effect(Events, make)

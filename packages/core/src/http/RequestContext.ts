@@ -1,9 +1,9 @@
 /**
  * The current request as a service, for handlers that need more than their decoded input.
  */
+
+import type { TransportRequest } from "@tollgate/store/internal"
 import { Context, Effect } from "effect"
-import type { SitesUrl } from "../deployments/config/SitesUrl.ts"
-import type { TransportRequest } from "../runtime/Transport.ts"
 import { type BodyError, type JsonBody, readJsonBody } from "./body.ts"
 
 export interface HttpConfig {
@@ -11,10 +11,9 @@ export interface HttpConfig {
   readonly bodyLimit: number
   /** The path of `publicUrl`, if your application has set one. */
   readonly basePath?: string | undefined
-  /** The hosts of `sitesUrl`, which serve sites only. */
-  readonly sites?: SitesUrl | undefined
 }
 
+/** What the handlers of a route know of the request. */
 export class RequestContext extends Context.Service<
   RequestContext,
   {

@@ -2,12 +2,21 @@
  * Reads a request body as JSON and validates it before any handler sees it: size, nesting depth, well-formed Unicode,
  * finite numbers, no `__proto__`. The content type is ignored.
  */
+
+import {
+  bodyErrorMessage,
+  findUnsafeJson,
+  type InvalidInput,
+  invalidBody,
+  maxDepth,
+  maxValues,
+  PayloadTooLarge,
+  RequestTimeout,
+  type TransportRequest,
+  tooManyValues,
+  UnsupportedEncoding
+} from "@tollgate/store/internal"
 import { Effect, Exit } from "effect"
-import { PayloadTooLarge, RequestTimeout, UnsupportedEncoding } from "../errors/requestErrors.ts"
-import { bodyErrorMessage } from "../runtime/BodyNotRestorableError.ts"
-import type { TransportRequest } from "../runtime/Transport.ts"
-import { type InvalidInput, invalidBody } from "../schema/InvalidInput.ts"
-import { findUnsafeJson, maxDepth, maxValues, tooManyValues } from "../schema/SafeJson.ts"
 
 const bodyTimeout = "30 seconds"
 

@@ -2,33 +2,47 @@
  * Builds one route per operation at startup: it authorizes the caller, decodes the request with the declared schemas,
  * calls the operation and encodes its result.
  */
+
+import {
+  type Decode,
+  decodeParts,
+  deepFreeze,
+  type Entry,
+  type InvalidInput,
+  makeDecoder,
+  omitUndefined,
+  skipChecks,
+  type TransportRequest,
+  type TransportResponse,
+  UnsupportedMediaType,
+  WorkOwner
+} from "@tollgate/store/internal"
 import { Context, Effect, Exit, Schema } from "effect"
 import { Forbidden } from "../access/AccessError.ts"
 import { Authenticator } from "../access/Authenticator.ts"
-import { Principal, type PrincipalShape } from "../access/Principal.ts"
+import { type CallerShape, Principal } from "../access/Principal.ts"
+import type { AnyRequest } from "../api/AnyRequest.ts"
+import { prefersType } from "../api/accept.ts"
+import { checkOwner, type Owners, readScopeHeaders } from "../api/checkOwner.ts"
 import type { OperationDescription, ResponseDescription } from "../api/describeOperations.ts"
-import { prefersCsv } from "../api/withCsv.ts"
+import { csvType } from "../api/withCsv.ts"
+import type { EventStreamShape } from "../api/withEventStream.ts"
+import { linesType } from "../api/withLines.ts"
 import type { WithRateLimits } from "../api/withRateLimits.ts"
-import { type AnyRequest, checkOwner, type Owners, readScopeHeaders } from "../operations/checkOwner.ts"
 import { CurrentActor } from "../outbox/CurrentActor.ts"
 import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
-import { deepFreeze } from "../runtime/deepFreeze.ts"
-import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
-import { WorkOwner } from "../runtime/turns.ts"
-import { type Decode, decodeParts, makeDecoder } from "../schema/decodeInput.ts"
-import type { InvalidInput } from "../schema/InvalidInput.ts"
-import { skipChecks } from "../schema/skipChecks.ts"
-import type { Entry } from "../store/Collection.ts"
-import { checkCanSeeKeyValues, findRefusal, toCallerScope } from "./authorizeCaller.ts"
+import { checkRequest, findRefusal, toCallerScope } from "./authorizeCaller.ts"
 import type { BodyError } from "./body.ts"
 import { isCrossSite } from "./crossSite.ts"
-import { encodePage, isPage } from "./encodePage.ts"
+import { encodePage, isPage, type Page } from "./encodePage.ts"
+import { makeEventStreams } from "./eventStreams.ts"
 import { makeRunIdempotent } from "./idempotency.ts"
 import { makeListLanes } from "./listLanes.ts"
 import { RequestContext } from "./RequestContext.ts"
+import { streamLines } from "./streamLines.ts"
 
 /** The path parameters and the query, as the router parsed them. */
-interface RouteMatch {
+export interface RouteMatch {
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: Readonly<Record<string, string | ReadonlyArray<string>>>
 }
@@ -57,6 +71,10 @@ const makeQueryDecoder = ({ query, queryParseOptions }: OperationDescription): D
   }
 }
 
+/** Whether a `Content-Type` names a media type, with whatever parameters. */
+const isOfType = (contentType: string | undefined, mediaType: string): boolean =>
+  contentType?.split(";", 1)[0]?.trim().toLowerCase() === mediaType
+
 type PartName = "params" | "query" | "headers"
 
 /** Makes a decoder of all parts of a request that the operation declares, except its body. */
@@ -81,9 +99,16 @@ const getPayloadSchema = ({ payload, method }: OperationDescription): Schema.Top
 
 type Headers = Readonly<Record<string, string>>
 
-/** Encodes a body: pages in chunks, text as it is, everything else as JSON. */
-const makeBodyEncoder = ({ status, body, contentType }: ResponseDescription) => {
+/** Encodes what an operation returns, or a part of a page. */
+const makeEncode = ({ body }: ResponseDescription) => {
   const encode = Schema.encodeUnknownExit(body, skipChecks)
+  return (value: unknown) => Exit.mapError(encode(value), () => new ResponseEncodingError())
+}
+
+/** Encodes a body: pages in chunks, text as it is, everything else as JSON. */
+const makeBodyEncoder = (response: ResponseDescription) => {
+  const { status, contentType } = response
+  const encode = makeEncode(response)
   const isJson = contentType === "application/json"
   return (value: unknown, headers: Headers): Effect.Effect<TransportResponse, ResponseEncodingError> => {
     const toResponse = (body: TransportResponse["body"]): TransportResponse => ({
@@ -91,15 +116,8 @@ const makeBodyEncoder = ({ status, body, contentType }: ResponseDescription) => 
       headers: { "content-type": contentType, ...headers },
       body
     })
-    if (isPage(value)) {
-      return Effect.mapBoth(encodePage(value, encode), {
-        onSuccess: toResponse,
-        onFailure: () => new ResponseEncodingError()
-      })
-    }
-    const encoded = encode(value)
-    if (Exit.isFailure(encoded)) return Effect.fail(new ResponseEncodingError())
-    return Effect.succeed(toResponse(isJson ? JSON.stringify(encoded.value) : String(encoded.value)))
+    if (isPage(value)) return Effect.map(encodePage(value, encode), toResponse)
+    return Exit.map(encode(value), (encoded) => toResponse(isJson ? JSON.stringify(encoded) : String(encoded)))
   }
 }
 
@@ -114,8 +132,6 @@ type EncodeResult = (
   request: AnyRequest
 ) => Effect.Effect<TransportResponse, ResponseEncodingError, RequestContext>
 
-const csvType = "text/csv; charset=utf-8; header=present"
-
 const makeResultEncoder = ({ id, response }: OperationDescription, locate: Locate | undefined): EncodeResult => {
   const encodeBody = makeBodyEncoder(response)
   const { kind, status, toCsv } = response
@@ -123,12 +139,12 @@ const makeResultEncoder = ({ id, response }: OperationDescription, locate: Locat
   if (kind === "plain" && toCsv !== undefined) {
     return (result) =>
       Effect.flatMap(RequestContext, ({ request }) =>
-        prefersCsv(request.headers["accept"])
+        prefersType("text/csv", request.headers["accept"])
           ? Effect.succeed({ status, headers: { "content-type": csvType, vary: "Accept" }, body: toCsv(result) })
           : encodeBody(result, { vary: "Accept" })
       )
   }
-  if (kind === "plain") return (result) => encodeBody(result, {})
+  if (kind === "plain") return (result) => encodeBody(result, response.hasLines ? { vary: "Accept" } : {})
   if (kind === "versioned") {
     return (result) => {
       const { value, version } = result as Entry<unknown>
@@ -151,11 +167,11 @@ const makeResultEncoder = ({ id, response }: OperationDescription, locate: Locat
 }
 
 const withPrincipal =
-  (principal: PrincipalShape) =>
+  (principal: CallerShape) =>
   (context: Context.Context<RequestContext>): Context.Context<RequestContext | Principal> =>
     context.pipe(
       Context.add(Principal, principal),
-      Context.add(CurrentActor, { type: "token", id: principal.id }),
+      Context.add(CurrentActor, omitUndefined({ type: "token" as const, id: principal.id, name: principal.name })),
       Context.add(WorkOwner, principal.account === "*" ? principal.id : principal.account)
     )
 
@@ -164,6 +180,9 @@ const rejectCrossSite = Effect.fail(
     detail: "Cross-site requests are refused. Send the credential in the Authorization header instead of a cookie."
   })
 )
+
+/** Items of a list that is streamed, read at a time. */
+const linesAtATime = 100
 
 export type UntypedOperation = (request: AnyRequest) => Effect.Effect<unknown, unknown, RequestContext>
 
@@ -186,6 +205,7 @@ export const buildRoutes = Effect.fnUntraced(function* ({
   const { authenticate } = yield* Authenticator
   const runIdempotent = makeRunIdempotent()
   const listInTurn = makeListLanes()
+  const streamEvents = makeEventStreams()
 
   const buildRoute = (description: OperationDescription): RouteHandler => {
     const operation = getOperation(description)
@@ -200,9 +220,13 @@ export const buildRoutes = Effect.fnUntraced(function* ({
     const decodeRequest = (
       { headers }: TransportRequest,
       { params, query }: RouteMatch
-    ): Effect.Effect<AnyRequest, InvalidInput | BodyError, RequestContext> => {
+    ): Effect.Effect<AnyRequest, InvalidInput | UnsupportedMediaType | BodyError, RequestContext> => {
       const head = decodeHead({ params, headers, query })
       if (decodePayload === undefined || Exit.isFailure(head)) return head
+      const { mediaType } = description
+      if (mediaType !== undefined && !isOfType(headers["content-type"], mediaType)) {
+        return Effect.fail(new UnsupportedMediaType({ mediaType }))
+      }
       return Effect.flatMap(RequestContext, ({ readBody }) =>
         Effect.flatMap(readBody(description.bodyLimit), ({ value }) =>
           Exit.map(decodePayload(value), (payload) => ({ ...head.value, payload }))
@@ -217,25 +241,96 @@ export const buildRoutes = Effect.fnUntraced(function* ({
         )
     }
 
+    /** Checks whether the caller may send a request. */
+    const admit = Effect.fnUntraced(function* (
+      principal: CallerShape,
+      { headers }: TransportRequest,
+      decoded: AnyRequest
+    ) {
+      yield* checkRequest(description, principal, decoded)
+      return yield* checkOwner(owners, description, toCallerScope(principal), decoded, readScopeHeaders(headers))
+    })
+
     const handle = Effect.fnUntraced(function* (
-      principal: PrincipalShape,
+      principal: CallerShape,
       transportRequest: TransportRequest,
       match: RouteMatch
     ) {
       const decoded = yield* decodeRequest(transportRequest, match)
-      yield* checkCanSeeKeyValues(principal, decoded)
-      const limits = readScopeHeaders(transportRequest.headers)
-      const request = yield* checkOwner(owners, description, toCallerScope(principal), decoded, limits)
+      const request = yield* admit(principal, transportRequest, decoded)
       const { idempotencyKey } = (request.headers ?? {}) as { readonly idempotencyKey?: string }
       return yield* encodeResult(yield* runIdempotent(idempotencyKey, operation(request)), request)
+    })
+
+    const { eventStream, hasLines, toCsv } = description.response
+    const encodePart = makeEncode(description.response)
+
+    /** Authenticates a caller again whose response goes on. */
+    const authenticateAgain = (transportRequest: TransportRequest, { params }: RouteMatch) =>
+      Effect.flatMap(authenticate(transportRequest), (principal) => {
+        const refusal = findRefusal(description, principal, params)
+        return refusal === undefined ? Effect.succeed(principal) : Effect.fail(refusal)
+      })
+
+    /** Streams all items of a list. */
+    const handleLines = (
+      principal: CallerShape,
+      transportRequest: TransportRequest,
+      match: RouteMatch,
+      isCsv: boolean
+    ) =>
+      streamLines({
+        principal,
+        toCsv: isCsv ? toCsv : undefined,
+        authorize: authenticateAgain(transportRequest, match),
+        read: (principal, after) =>
+          Effect.gen(function* () {
+            const { offset: _, ...query } = match.query
+            const page = after === undefined ? match : { ...match, query: { ...query, after } }
+            const decoded = yield* decodeRequest(transportRequest, page)
+            const request = yield* admit(principal, transportRequest, decoded)
+            const result = yield* operation({ ...request, query: { ...request.query, limit: linesAtATime } })
+            return result as Page
+          }).pipe(Effect.updateContext(withPrincipal(principal))),
+        encode: encodePart
+      })
+
+    /** Streams what the operation returns, again and again, for as long as the caller may call it. */
+    const handleStream = Effect.fnUntraced(function* (
+      shape: EventStreamShape<unknown>,
+      principal: CallerShape,
+      transportRequest: TransportRequest,
+      match: RouteMatch
+    ) {
+      const decoded = yield* decodeRequest(transportRequest, match)
+      const { after } = (decoded.headers ?? {}) as { readonly after?: string }
+      return yield* streamEvents({
+        shape,
+        owner: match.params["accountName"] ?? (yield* WorkOwner),
+        after,
+        principal,
+        authorize: authenticateAgain(transportRequest, match),
+        read: (principal, after) =>
+          Effect.gen(function* () {
+            const request = yield* admit(principal, transportRequest, decoded)
+            return yield* operation({ ...request, headers: omitUndefined({ after }) })
+          }).pipe(Effect.updateContext(withPrincipal(principal)))
+      })
     })
 
     return (request, match) => {
       if (isCrossSite(request)) return rejectCrossSite
       return Effect.flatMap(authenticate(request), (principal) => {
-        const refusal = findRefusal(description, principal, match.params["accountName"])
+        const refusal = findRefusal(description, principal, match.params)
         if (refusal !== undefined) return Effect.fail(refusal)
-        const response = handle(principal, request, match)
+        const { accept } = request.headers
+        const isCsv = toCsv !== undefined && prefersType("text/csv", accept)
+        const response =
+          eventStream !== undefined && prefersType("text/event-stream", accept)
+            ? handleStream(eventStream, principal, request, match)
+            : hasLines && (prefersType(linesType, accept) || isCsv)
+              ? handleLines(principal, request, match, isCsv)
+              : handle(principal, request, match)
         return Effect.updateContext(isList ? listInTurn(response) : response, withPrincipal(principal))
       })
     }

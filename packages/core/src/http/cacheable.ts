@@ -2,14 +2,16 @@
  * Responses that change only with the software version: served with a strong ETag, and with 304 if the client has a copy.
  */
 import { hash } from "node:crypto"
-import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
+import type { TransportRequest, TransportResponse } from "@tollgate/store/internal"
 
+/** A response that changes only with the software version. */
 export interface Cacheable {
   readonly etag: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array
 }
 
+/** Makes a strong ETag of contents. */
 export const makeETag = (...contents: ReadonlyArray<string>): string =>
   `"${hash("sha256", JSON.stringify(contents), "base64url").slice(0, 22)}"`
 

@@ -3,8 +3,9 @@
  * cookies, and with credentials that it has remembered, such as those of Basic authentication. If `authenticate` reads
  * them, such a request would act as the user. Other sites cannot make a browser send a Bearer token.
  */
+
+import type { TransportRequest } from "@tollgate/store/internal"
 import { parseBearerToken } from "../access/parseBearerToken.ts"
-import type { TransportRequest } from "../runtime/Transport.ts"
 
 const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"])
 

@@ -2,16 +2,19 @@
  * Encodes a page or a series as JSON in chunks, so that a large one neither blocks the event loop nor is held in memory as
  * one string.
  */
+
+import { nextTurn, WorkOwner } from "@tollgate/store/internal"
 import { Effect, Exit } from "effect"
-import { nextTurn, WorkOwner } from "../runtime/turns.ts"
 
 /** Target size of a chunk, in characters. */
 const chunkSize = 128 * 1024
 /** Pages up to this size are sent as one string, with a Content-Length; larger ones are streamed. */
 const maxBufferedSize = 256 * 1024
 
-interface Page {
+export interface Page {
   readonly data: ReadonlyArray<unknown>
+  /** Where the next page begins, if there is one. */
+  readonly next?: string
 }
 
 /** Encodes a page, or a part of one. */
@@ -25,24 +28,40 @@ interface EncodedPage {
 export const isPage = (value: unknown): value is Page =>
   typeof value === "object" && value !== null && "data" in value && Array.isArray(value.data)
 
-/** Yields the JSON of a page in chunks. Each chunk is encoded when the consumer pulls it. */
-function* encodeChunks<E>(page: Page, encode: Encode<E>): Generator<Exit.Exit<string, E>, void> {
+/** The JSON of items that follow each other in a page, and of the page without its items. */
+interface Part {
+  readonly items: ReadonlyArray<string>
+  readonly fields: object
+}
+
+/** Yields the items of a page in parts: at least one. Each is encoded when the consumer pulls it. */
+export function* encodeItems<E>(page: Page, encode: Encode<E>): Generator<Exit.Exit<Part, E>, void> {
   let [offset, size] = [0, 1]
-  let opening = '{"data":['
-  let fields: object = {}
   do {
     const encoded = encode({ ...page, data: page.data.slice(offset, offset + size) })
     if (Exit.isFailure(encoded)) return yield Exit.failCause(encoded.cause)
-    const { data, ...rest } = encoded.value as EncodedPage
-    fields = rest
-    const text = data.map((item) => JSON.stringify(item)).join(",")
-    yield Exit.succeed(opening + text)
-    opening = ","
-    offset += data.length
-    // Choose the number of items so that the next chunk has about `chunkSize` characters.
-    size = Math.max(1, Math.min(200, Math.floor((chunkSize * data.length) / (text.length + 1))))
+    const { data, ...fields } = encoded.value as EncodedPage
+    const items = data.map((item) => JSON.stringify(item))
+    yield Exit.succeed({ items, fields })
+    offset += items.length
+    // Choose the number of items so that the next part has about `chunkSize` characters.
+    const length = items.reduce((sum, item) => sum + item.length, items.length)
+    size = Math.max(1, Math.min(200, Math.floor((chunkSize * items.length) / (length + 1))))
   } while (offset < page.data.length)
-  yield Exit.succeed(`],${JSON.stringify(fields).slice(1)}`)
+}
+
+/** Yields the JSON of a page in chunks. */
+function* encodeChunks<E>(page: Page, encode: Encode<E>): Generator<Exit.Exit<string, E>, void> {
+  let opening = '{"data":['
+  let fields: object = {}
+  for (const part of encodeItems(page, encode)) {
+    if (Exit.isFailure(part)) return yield Exit.failCause(part.cause)
+    fields = part.value.fields
+    yield Exit.succeed(opening + part.value.items.join(","))
+    opening = ","
+  }
+  const end = JSON.stringify(fields).slice(1)
+  yield Exit.succeed(end === "}" ? "]}" : `],${end}`)
 }
 
 const toStream = <E>(

@@ -4,10 +4,9 @@
  * same key.
  */
 import { hash } from "node:crypto"
+import { CurrentIdempotency, type Idempotency, RequestInProgress } from "@tollgate/store/internal"
 import { Effect } from "effect"
 import { Principal } from "../access/Principal.ts"
-import { RequestInProgress } from "../errors/requestErrors.ts"
-import { CurrentIdempotency, type Idempotency } from "../store/Idempotency.ts"
 import { RequestContext } from "./RequestContext.ts"
 
 const digest = (...parts: ReadonlyArray<string>): string => hash("sha256", JSON.stringify(parts), "base64url")
@@ -21,7 +20,8 @@ const makeIdempotency = Effect.fnUntraced(function* (
   // The route has already read the body, and it is cached: this cannot fail here.
   const { text } = yield* Effect.orDie(readBody())
   return {
-    id: digest(idempotencyScope, account, request.method, path, key),
+    // Decoded: one path can be percent-encoded in several ways.
+    id: digest(idempotencyScope, account, request.method, ...path.split("/").map(decodeURIComponent), key),
     fingerprint: digest(search, text)
   }
 })

@@ -2,62 +2,17 @@
  * Lists of an account take turns: a few at once, from the first read of the store until the client has the last byte. So
  * what they hold in memory is bounded, however many connections ask for lists, and however slowly they read.
  */
-import { clearTimeout, setTimeout } from "node:timers"
+import { ServerBusy, type TransportResponse, WorkOwner } from "@tollgate/store/internal"
 import { Effect, Exit, Semaphore } from "effect"
-import { ServerBusy } from "../errors/requestErrors.ts"
-import type { TransportResponse } from "../runtime/Transport.ts"
-import { WorkOwner } from "../runtime/turns.ts"
+import { watchBody } from "./watchBody.ts"
 
 /** Lists of one account that run at once, and that wait. */
 const maxRunning = 4
 const maxWaiting = 256
-/** A client that takes no further part of its list for this time does not get the rest. */
-const maxUnreadMs = 30_000
 
 interface Lane {
   readonly permits: Semaphore.Semaphore
   users: number
-}
-
-/** Calls `onEnd` when the body has been read, has failed or is cancelled, or is not read for long. */
-const watchBody = (body: ReadableStream<Uint8Array>, onEnd: () => void): ReadableStream<Uint8Array> => {
-  const reader = body.getReader()
-  let timer: NodeJS.Timeout | undefined
-  const end = (): void => {
-    clearTimeout(timer)
-    onEnd()
-  }
-  const expectRead = (controller: ReadableStreamDefaultController): void => {
-    timer = setTimeout(() => {
-      end()
-      controller.error(new Error("The list was not read"))
-      // Ignored: nobody is interested in the rest.
-      reader.cancel().catch(() => undefined)
-    }, maxUnreadMs).unref()
-  }
-  return new ReadableStream<Uint8Array>(
-    {
-      start: expectRead,
-      pull: async (controller) => {
-        clearTimeout(timer)
-        const { done, value } = await reader.read().catch((error) => {
-          end()
-          throw error
-        })
-        if (done) {
-          end()
-          return controller.close()
-        }
-        controller.enqueue(value)
-        expectRead(controller)
-      },
-      cancel: (reason) => {
-        end()
-        return reader.cancel(reason)
-      }
-    },
-    { highWaterMark: 0 }
-  )
 }
 
 export const makeListLanes = () => {

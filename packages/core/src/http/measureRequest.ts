@@ -2,9 +2,9 @@
  * Records the duration of a request by method, route and status, and logs it for those who debug. Neither has the path,
  * which contains the names of tenants.
  */
+
+import { onExitEager, type TransportResponse } from "@tollgate/store/internal"
 import { Effect, Exit, LogLevel, References } from "effect"
-import { onExitSync } from "../runtime/onExitSync.ts"
-import type { TransportResponse } from "../runtime/Transport.ts"
 import { instruments } from "../telemetry/instruments.ts"
 import { Telemetry } from "../telemetry/Telemetry.ts"
 import { toKnownMethod } from "./toKnownMethod.ts"
@@ -37,7 +37,7 @@ export const measureRequest =
       }
       // An effect that logs nothing takes longer than the rest of this function.
       const isLogged = !LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), "Debug")
-      if (!isLogged) return onExitSync(response, (exit) => void record(exit))
+      if (!isLogged) return onExitEager(response, (exit) => void record(exit))
       return Effect.onExit(response, (exit) => {
         const { knownMethod, status, durationMs } = record(exit)
         return Effect.annotateLogs(Effect.logDebug("Handled a request"), {

@@ -1,20 +1,17 @@
 /**
  * Turns errors into problem responses (RFC 9457), and logs those that the server causes.
  */
+
+import { encodeProblem, InternalError, type TollgateError, type TransportResponse } from "@tollgate/store/internal"
 import { Effect } from "effect"
-import { SourceStoreError } from "../deployments/model/DeploymentError.ts"
-import { encodeProblem } from "../errors/defineError.ts"
-import { InternalError } from "../errors/requestErrors.ts"
-import type { TollgateError } from "../errors/TollgateError.ts"
+import { RequestId } from "../api/RequestId.ts"
 import { QuotaExceeded } from "../metering/model/QuotaError.ts"
 import { RateLimited } from "../rateLimits/RateLimitError.ts"
 import { formatRefusalHeaders } from "../rateLimits/rateLimitHeaders.ts"
-import type { TransportResponse } from "../runtime/Transport.ts"
-import { RequestId } from "./RequestId.ts"
 
-/** Causes of store errors are not logged: they may quote stored data. */
+/** Causes of store errors are not logged: they may quote stored data. An error says if its cause may be logged. */
 const getLogDetails = (error: TollgateError): ReadonlyArray<string> =>
-  error instanceof SourceStoreError && error.cause instanceof Error ? [error.cause.message] : []
+  "logsCause" in error && error.logsCause === true && error.cause instanceof Error ? [error.cause.message] : []
 
 /** `Retry-After` in whole seconds, and what is left of the limit or quota that refused the request. */
 const getRetryHeaders = (error: TollgateError): Readonly<Record<string, string>> =>

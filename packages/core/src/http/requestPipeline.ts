@@ -2,21 +2,25 @@
  * Handles every HTTP request: assigns the request ID, normalizes the path, finds the route, runs its handler, and turns
  * every failure into a problem response.
  */
+
+import {
+  InternalError,
+  InvalidInput,
+  isTollgateError,
+  SecureRandom,
+  type TollgateError,
+  type TransportRequest,
+  type TransportResponse
+} from "@tollgate/store/internal"
 import { Cause, Context, Effect, type Fiber, References } from "effect"
-import { FindMyWay } from "effect/http"
-import { SecureRandom } from "../crypto/SecureRandom.ts"
-import { InternalError } from "../errors/requestErrors.ts"
-import { isTollgateError, type TollgateError } from "../errors/TollgateError.ts"
-import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
-import { InvalidInput } from "../schema/InvalidInput.ts"
+import { RequestId, resolveRequestId } from "../api/RequestId.ts"
 import { ResponseEncodingError, type RouteHandler } from "./buildRoutes.ts"
 import { measureRequest } from "./measureRequest.ts"
 import { normalizePath } from "./normalizePath.ts"
 import { toProblemResponse } from "./problemResponse.ts"
 import { type HttpConfig, RequestContext } from "./RequestContext.ts"
-import { RequestId, resolveRequestId } from "./RequestId.ts"
 import { MethodNotAllowed, RouteNotFound } from "./routeErrors.ts"
-import { methodsOnSitesHost, type Routes, sitesPath } from "./routes.ts"
+import type { HostRoutes, Routes } from "./routes.ts"
 import { traceRequest } from "./traceRequest.ts"
 
 const isDecodable = (text: string): boolean => {
@@ -121,14 +125,6 @@ const withoutBody = ({ status, headers, body }: TransportResponse): TransportRes
   return { status, headers, body: undefined }
 }
 
-interface Route {
-  readonly name: string
-  readonly handler: RouteHandler
-}
-
-/** The path of a route with its parameters in braces, as in `/v1/accounts/{accountName}`. */
-const toRouteName = (path: string): string => path.replace(/:([A-Za-z]+)/g, "{$1}")
-
 interface MatchedRequest {
   /** `undefined` if nothing is found at the path. */
   readonly route: string | undefined
@@ -144,47 +140,29 @@ export type StartRequest = (
 ) => Fiber.Fiber<TransportResponse>
 
 export const makeStartRequest = (
-  handlers: ReadonlyArray<readonly [method: string, path: string, handler: RouteHandler]>,
   routes: Routes,
+  hosts: ReadonlyArray<HostRoutes>,
   config: HttpConfig
 ): StartRequest => {
-  const router = FindMyWay.make<Route>({
-    // The operations decide about a long parameter: its name is invalid, or its item does not exist.
-    maxParamLength: Number.MAX_SAFE_INTEGER,
-    caseSensitive: true,
-    ignoreDuplicateSlashes: false,
-    ignoreTrailingSlash: false
-  })
-  const sitesHandler = handlers.find(([, path]) => path === sitesPath)?.[2]
-  for (const [method, path, handler] of handlers) {
-    router.on(method, path as `/${string}`, { name: toRouteName(path), handler })
-  }
+  const findHost = ({ headers }: TransportRequest): HostRoutes | undefined =>
+    hosts.find(({ matches }) => matches(headers["host"] ?? ""))
 
-  const findRoute = (method: string, url: string) =>
-    router.find(method, url) ?? (method === "HEAD" ? router.find("GET", url) : undefined)
+  const getAllowedMethods = (request: TransportRequest, path: string): ReadonlyArray<string> =>
+    findHost(request)?.allowedMethods(request.headers["host"] ?? "", path) ?? routes.allowedMethods(path)
 
-  const getSite = ({ headers }: TransportRequest) => config.sites?.matchHost(headers["host"] ?? "")
-
-  const getAllowedMethods = (request: TransportRequest, path: string): ReadonlyArray<string> => {
-    const site = getSite(request)
-    return site === undefined ? routes.allowedMethods(path) : methodsOnSitesHost(site, path)
-  }
-
-  /** Sites hosts serve sites only: the HTTP API is not reachable there. */
-  const handleSite = (request: TransportRequest, path: string): MatchedRequest =>
-    sitesHandler === undefined || !getAllowedMethods(request, path).includes(request.method)
+  /** The HTTP API is not reachable on such a host. */
+  const matchOnHost = (request: TransportRequest, path: string, host: HostRoutes): MatchedRequest => {
+    const route = routes.declaredAt(host.path)
+    return route === undefined || !getAllowedMethods(request, path).includes(request.method)
       ? unmatched
-      : { route: toRouteName(sitesPath), handle: () => sitesHandler(request, { params: {}, query: {} }) }
+      : { route: route.name, handle: () => route.handler(request, { params: {}, query: {} }) }
+  }
 
   const matchRequest = (request: TransportRequest, { path, search }: ParsedUrl): MatchedRequest => {
-    if (getSite(request) !== undefined) return handleSite(request, path)
-    // The router also decodes the fixed parts of a path. Middleware in front of Tollgate that checks paths may not
-    // decode them, so an encoded path could bypass it: respond with 404 instead.
-    if (path.includes("%") && !routes.matchesRoute(path)) return unmatched
-    const found = findRoute(request.method, search === "" ? path : `${path}?${search}`)
-    if (found === undefined) return unmatched
-    const { handler: route, params, searchParams } = found
-    return { route: route.name, handle: () => route.handler(request, { params, query: searchParams }) }
+    const host = findHost(request)
+    if (host !== undefined) return matchOnHost(request, path, host)
+    const found = routes.find(request.method, path, search)
+    return found === undefined ? unmatched : { route: found.name, handle: () => found.handler(request, found) }
   }
 
   return (request, context) => {

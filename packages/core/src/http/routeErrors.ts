@@ -1,4 +1,4 @@
-import { defineError } from "../errors/defineError.ts"
+import { defineError } from "@tollgate/store/internal"
 
 export class RouteNotFound extends defineError<RouteNotFound>()("RouteNotFound", {
   code: "not-found",

@@ -1,69 +1,96 @@
 /**
- * The paths of the HTTP API and the methods that each path allows, derived from the endpoint declarations.
+ * Finds the route of a request, and the methods that a path allows. The routes are those of the operations, and those
+ * beside them.
  */
-import { sessionFile } from "../console/Console.ts"
-import type { SiteHost } from "../deployments/config/SitesUrl.ts"
-import { descriptions } from "../operations/AllOperations.ts"
+import { FindMyWay } from "effect/http"
+import type { RouteHandler, RouteMatch } from "./buildRoutes.ts"
 
-export const openApiPath = "/v1/openapi.json"
-export const docsPath = "/v1/docs"
-export const metricsPath = "/metrics"
-export const sitesPath = "/sites/*"
-export const consolePath = "/console"
-export const consoleFilesPath = "/console/*"
-export const consoleSessionPath = `/console/${sessionFile}`
+/** A route beside the endpoints. */
+export interface ServedRoute {
+  readonly method: string
+  /** The path in the form of the router: `/sites/*`. */
+  readonly path: string
+  /** A regular expression for the paths, if it is not one path. */
+  readonly pattern?: string
+  readonly handler: RouteHandler
+}
 
-type Route = readonly [pattern: string, method: string]
+/** Hosts that serve nothing but one route: the HTTP API is not reachable there. */
+export interface HostRoutes {
+  /** Whether the value of a `Host` header is one of the hosts. */
+  readonly matches: (host: string) => boolean
+  readonly allowedMethods: (host: string, path: string) => ReadonlyArray<string>
+  /** The path of the route that serves the hosts. */
+  readonly path: string
+}
 
-/** The routes that options turn on. */
-const optionalRoutes = {
-  docs: [
-    ["/v1/openapi\\.json", "GET"],
-    ["/v1/docs", "GET"]
-  ],
-  metrics: [["/metrics", "GET"]],
-  sites: [["/sites/.+", "GET"]],
-  console: [
-    ["/console", "GET"],
-    [`/console/(?!${sessionFile}$)[\\w./-]+`, "GET"],
-    [consoleSessionPath, "POST"]
-  ]
-} satisfies Readonly<Record<string, ReadonlyArray<Route>>>
+/** A declared path as a regular expression, in which a parameter such as `:keyId` matches one path segment. */
+const toPattern = (path: string): string => path.replace(/[$.]/g, "\\$&").replace(/:[A-Za-z]+/g, "[^/]+")
 
-export type OptionalRoutes = keyof typeof optionalRoutes
+/** The path of a route with its parameters in braces, as in `/v1/accounts/{accountName}`. */
+const toRouteName = (path: string): string => path.replace(/:([A-Za-z]+)/g, "{$1}")
 
-/** The declared paths as regular expressions, in which a parameter such as `:keyId` matches one path segment. */
-const declaredRoutes: ReadonlyArray<Route> = descriptions.map(({ path, method }) => [
-  path.replace(/[$.]/g, "\\$&").replace(/:[A-Za-z]+/g, "[^/]+"),
-  method
-])
+interface Route {
+  readonly path: string
+  readonly name: string
+  readonly pattern: RegExp
+  readonly handler: RouteHandler
+}
 
-/** Every GET route also serves HEAD. */
-const withHead = (method: string): ReadonlyArray<string> => (method === "GET" ? ["GET", "HEAD"] : [method])
+interface FoundRoute extends RouteMatch {
+  readonly name: string
+  readonly handler: RouteHandler
+}
 
 export interface Routes {
+  readonly find: (method: string, path: string, search: string) => FoundRoute | undefined
   /** Whether a path belongs to the HTTP API, for any method. */
-  readonly matchesRoute: (path: string) => boolean
+  readonly matches: (path: string) => boolean
   readonly allowedMethods: (path: string) => ReadonlyArray<string>
+  /** The route that was declared with a path. */
+  readonly declaredAt: (path: string) => Pick<FoundRoute, "name" | "handler"> | undefined
 }
 
-/** The declared routes, plus the optional ones that are enabled. */
-export const makeRoutes = (enabled: Readonly<Record<OptionalRoutes, boolean>>): Routes => {
-  const optional = Object.entries(optionalRoutes).filter(([name]) => enabled[name as OptionalRoutes])
-  const routes: ReadonlyArray<Route> = [
-    ...optional.flatMap(([, routes]): ReadonlyArray<Route> => routes),
-    ...declaredRoutes
+export const makeRoutes = (
+  operations: ReadonlyArray<readonly [method: string, path: string, handler: RouteHandler]>,
+  served: ReadonlyArray<ServedRoute>
+): Routes => {
+  const router = FindMyWay.make<Route>({
+    // The operations decide about a long parameter: its name is invalid, or its item does not exist.
+    maxParamLength: Number.MAX_SAFE_INTEGER,
+    caseSensitive: true,
+    ignoreDuplicateSlashes: false,
+    ignoreTrailingSlash: false
+  })
+  const all: ReadonlyArray<ServedRoute> = [
+    ...served,
+    ...operations.map(([method, path, handler]) => ({ method, path, handler }))
   ]
-  const routePatterns = routes.map(([pattern, method]) => [new RegExp(`^${pattern}$`), method] as const)
-  const anyRoute = new RegExp(`^(?:${routes.map(([pattern]) => pattern).join("|")})$`)
+  const routes = all.map(({ method, path, pattern = toPattern(path), handler }): Route => {
+    const route = { path, name: toRouteName(path), pattern: new RegExp(`^${pattern}$`), handler }
+    router.on(method, path as `/${string}`, route)
+    return route
+  })
+  const methods = [...new Set(all.map(({ method }) => method))]
+
+  const findFor = (method: string, path: string, search: string) => {
+    const found = router.find(method, search === "" ? path : `${path}?${search}`)
+    // The router also decodes the fixed parts of a path. Middleware in front of Tollgate that checks paths may not decode
+    // them, so an encoded path could bypass it: nothing is found there.
+    return found?.handler.pattern.test(path) === true ? found : undefined
+  }
+
   return {
-    matchesRoute: (path) => anyRoute.test(path),
-    allowedMethods: (path) => [
-      ...new Set(routePatterns.filter(([pattern]) => pattern.test(path)).flatMap(([, method]) => withHead(method)))
-    ]
+    find: (method, path, search) => {
+      // Every GET route also serves HEAD.
+      const found = findFor(method, path, search) ?? (method === "HEAD" ? findFor("GET", path, search) : undefined)
+      return found && { ...found.handler, params: found.params, query: found.searchParams }
+    },
+    matches: (path) => methods.some((method) => findFor(method, path, "") !== undefined),
+    allowedMethods: (path) =>
+      methods
+        .filter((method) => findFor(method, path, "") !== undefined)
+        .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])),
+    declaredAt: (path) => routes.find((route) => route.path === path)
   }
 }
-
-/** The methods that a path allows on a host that serves sites only. */
-export const methodsOnSitesHost = (site: SiteHost, path: string): ReadonlyArray<string> =>
-  site.kind === "dedicated" || path.startsWith("/sites/") ? ["GET", "HEAD"] : []

@@ -1,11 +1,11 @@
 /**
  * Makes the span of a request: a child of the span that the host has for it, or else of the caller's in another process.
  */
+
+import { hasTracer, type TransportRequest, type TransportResponse, withSafeSpan } from "@tollgate/store/internal"
 import { Context, Effect, type Fiber, Option, Tracer } from "effect"
 import { Headers, HttpTraceContext } from "effect/http"
-import type { TransportRequest, TransportResponse } from "../runtime/Transport.ts"
-import { hasTracer, withSafeSpan } from "../runtime/withSafeSpan.ts"
-import { OpenTelemetry } from "../telemetry/OpenTelemetry.ts"
+import { HostTelemetry } from "../telemetry/HostTelemetry.ts"
 import { SpanNames } from "../telemetry/SpanNames.ts"
 import { toKnownMethod } from "./toKnownMethod.ts"
 
@@ -18,7 +18,7 @@ type RequestHeaders = TransportRequest["headers"]
 
 /** The caller's span, as the host's propagators read it; if it has none, from the headers of the W3C, and of Zipkin. */
 const getRemoteSpan = (context: Context.Context<never>, headers: RequestHeaders): Tracer.ExternalSpan | undefined => {
-  const readSpan = Context.get(context, OpenTelemetry)?.getRemoteSpan
+  const readSpan = Context.get(context, HostTelemetry)?.getRemoteSpan
   return readSpan === undefined
     ? Option.getOrUndefined(HttpTraceContext.fromHeaders(Headers.fromInput(headers)))
     : readSpan(headers)

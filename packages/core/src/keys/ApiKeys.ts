@@ -1,27 +1,40 @@
 /**
  * Operations on API keys: list, create, import, get, update, remove, verify, and re-encryption under a new secret.
  */
+
+import {
+  type CommitResult,
+  checkVersion,
+  type Entry,
+  getRevision,
+  type HotPath,
+  type Page,
+  retryOnConflict,
+  runInFiber,
+  SecretBox,
+  Store,
+  type StoreError,
+  type TagFilter,
+  TrustedClock,
+  toPage,
+  withSafeSpan
+} from "@tollgate/store/internal"
 import { Context, DateTime, Effect, Layer, Option } from "effect"
+import { callerHasPermission } from "../access/callerHasPermission.ts"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
-import { SecretBox } from "../crypto/SecretBox.ts"
+import { DueWork } from "../jobs/DueWork.ts"
 import type { ApiKey, ApiKeyCreate, KeyVisibility, StoredKey } from "../records/ApiKey.ts"
+import { assertNotRolled } from "../records/assertNotRolled.ts"
+import type { StoredConsumer } from "../records/Consumer.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { byConsumer, keyRecords } from "../records/keyRecords.ts"
-import { TrustedClock } from "../runtime/TrustedClock.ts"
-import { withSafeSpan } from "../runtime/withSafeSpan.ts"
-import { type Page, toPage } from "../schema/Page.ts"
-import type { TagFilter } from "../schema/Tags.ts"
-import { checkVersion } from "../schema/VersionMismatch.ts"
-import type { Entry } from "../store/Collection.ts"
-import { runInFiber } from "../store/HotPath.ts"
-import { retryOnConflict } from "../store/retryOnConflict.ts"
-import { type CommitResult, Store } from "../store/Store.ts"
-import type { StoreError } from "../store/StoreError.ts"
+import { expiriesJob, makeEnsureExpiryEvents, recordExpiringKeys } from "./expiryEvents.ts"
 import { makeInsertKeys, toKeyErrors } from "./insertKeys.ts"
+import { makeIsIpAllowed } from "./ipAddresses.ts"
 import { KeyBuckets } from "./KeyBuckets.ts"
 import { KeyNotFound, KeyNotRetained } from "./KeyError.ts"
 import { KeysApi, type KeysMethods } from "./KeysApi.ts"
@@ -31,11 +44,15 @@ import { patchFields } from "./keyFields.ts"
 import { makeToApiKeys } from "./keyResults.ts"
 import { replaceValue } from "./keyValues.ts"
 import { makeImportedKey, makeKey, validateSuppliedKey } from "./newKeys.ts"
+import { makeOwnKeys, type OwnKeys } from "./ownKeys.ts"
 import { RecentKeys } from "./RecentKeys.ts"
-import { makeReencryptKeys, type ReencryptResult } from "./reencryptKeys.ts"
-import { type KeyCheck, toVerification } from "./Verification.ts"
+import { makeReencryptKeys, type ReencryptOthers, type ReencryptResult } from "./reencryptKeys.ts"
+import { afterOrphans, keysJob, removeOrphans } from "./removedConsumers.ts"
+import { commitReveals } from "./reveals.ts"
+import { applyRolls, finishAllRolls, rollNumber } from "./rolls.ts"
+import { type KeyCheck, toFullVerification, toVerification } from "./Verification.ts"
 import { VerifyCache } from "./VerifyCache.ts"
-import { makeVerify, type VerifyKey } from "./verify.ts"
+import { type CheckedKey, type CheckKey, makeCheckKey } from "./verify.ts"
 
 const isList = (payload: ApiKeyCreate | ReadonlyArray<ApiKeyCreate>): payload is ReadonlyArray<ApiKeyCreate> =>
   Array.isArray(payload)
@@ -56,23 +73,75 @@ const make = Effect.gen(function* () {
   const buckets = yield* KeyBuckets
   const cache = yield* VerifyCache
   const keyUse = yield* KeyUse
-  const insertKeys = makeInsertKeys(secretBox)
   const toApiKeys = makeToApiKeys(secretBox, keyUse)
   const trustedClock = yield* TrustedClock
-  const recentKeys = new RecentKeys(secretBox, trustedClock)
-  const checkKey = makeVerify({ secretBox, cache, keyUse, recentKeys, trustedClock })
-  const verifyKey = (bucket: KeyBucket, key: string) => runInFiber(store, (hotPath) => checkKey(bucket, key, hotPath))
+  const dueWork = yield* DueWork
+  const ensureExpiryEvents = makeEnsureExpiryEvents(dueWork)
+  const insertKeys = makeInsertKeys(secretBox, ensureExpiryEvents)
+  yield* dueWork.register({
+    ...keysJob,
+    run: (partition) =>
+      removeOrphans(partition).pipe(
+        Effect.andThen(finishAllRolls(partition)),
+        Effect.as(undefined),
+        Effect.provideService(Store, store)
+      )
+  })
+  yield* dueWork.register({
+    ...expiriesJob,
+    run: (partition) =>
+      Effect.flatMap(trustedClock.now, (now) => recordExpiringKeys(partition, now)).pipe(
+        Effect.provideService(Store, store)
+      )
+  })
+  const isIpAllowed = makeIsIpAllowed()
+  const recentKeys = new RecentKeys(secretBox, trustedClock, isIpAllowed)
+  const checkKey = makeCheckKey({ secretBox, cache, trustedClock, isIpAllowed })
+
+  /** Records the use of a key that passed a check, and what the store said of it. */
+  const noteCheck = ({ check, found, partition, hash, now }: CheckedKey): void => {
+    if (hash !== undefined && recentKeys.isEnabled) recentKeys.note(partition, hash, found, now)
+    if (check.valid) keyUse.note(partition, check.keyId, now)
+  }
+
+  const checkAndNote = (bucket: KeyBucket, key: string, hotPath: HotPath, ip?: string) =>
+    Effect.mapEager(checkKey(bucket, key, hotPath, ip), (checked) => {
+      noteCheck(checked)
+      return checked
+    })
+
+  const verifyOnHotPath = (bucket: KeyBucket, key: string, hotPath: HotPath, ip?: string) =>
+    Effect.mapEager(checkAndNote(bucket, key, hotPath, ip), ({ check }) => check)
+
+  const verifyKey = (bucket: KeyBucket, key: string, ip?: string) =>
+    runInFiber(store, (hotPath) => verifyOnHotPath(bucket, key, hotPath, ip))
+
+  const findEntry = Effect.fnUntraced(function* (bucket: KeyBucket & { readonly keyId: string }) {
+    const entry = yield* keyRecords.get(getKeyBucketPartition(bucket), bucket.keyId)
+    return Option.isNone(entry) ? yield* new KeyNotFound() : entry.value
+  })
+
+  /** A key as it is. Fails unless it belongs to the consumer: one that was removed and created again has other keys. */
+  const ofConsumer = Effect.fnUntraced(function* (consumer: Entry<StoredConsumer>, entry: Entry<StoredKey>) {
+    if (entry.value.consumerId !== consumer.value.id) return yield* new KeyNotFound()
+    const key = applyRolls(consumer.value, entry)
+    return { consumer, entry, key, version: getRevision({ ...entry, value: key }) }
+  })
 
   /** Finds a key by id. Fails unless the key belongs to the consumer and the consumer has the tags. */
   const findKey = Effect.fnUntraced(function* (
     bucket: KeyBucket & { readonly consumerName: string; readonly keyId: string },
     ifTags?: TagFilter
   ) {
-    const { consumerName, keyId } = bucket
-    const consumer = yield* findConsumer(bucket, consumerName, ifTags)
-    const entry = yield* keyRecords.get(getKeyBucketPartition(bucket), keyId)
-    if (Option.isNone(entry) || entry.value.value.consumer !== consumerName) return yield* new KeyNotFound()
-    return { consumer, entry: entry.value }
+    const consumer = yield* findConsumer(bucket, bucket.consumerName, ifTags)
+    return yield* ofConsumer(consumer, yield* findEntry(bucket))
+  })
+
+  /** Finds a key of any consumer. */
+  const findKeyById = Effect.fnUntraced(function* (bucket: KeyBucket & { readonly keyId: string }, ifTags?: TagFilter) {
+    const entry = yield* findEntry(bucket)
+    const consumer = findConsumer(bucket, entry.value.consumer, ifTags)
+    return yield* ofConsumer(yield* Effect.catchTag(consumer, "ConsumerNotFound", () => new KeyNotFound()), entry)
   })
 
   const toApiKey = Effect.fnUntraced(function* (bucket: KeyBucket, stored: StoredKey, visibility?: KeyVisibility) {
@@ -80,40 +149,53 @@ const make = Effect.gen(function* () {
     return key ?? (yield* Effect.die("The key was not converted"))
   })
 
+  const showKey = Effect.fnUntraced(function* (
+    bucket: KeyBucket,
+    { consumer, key, version }: Effect.Success<ReturnType<typeof ofConsumer>>,
+    visibility?: KeyVisibility
+  ) {
+    if (visibility === "visible" && key.sealed === undefined) return yield* new KeyNotRetained()
+    const value = yield* toApiKey(bucket, key, visibility)
+    yield* commitReveals(bucket, visibility, [{ ...consumer.value, apiKeys: [value] }])
+    return { value, version }
+  })
+
   const operations = implementOperations(KeysApi, { store, secretBox })({
     list: Effect.fnUntraced(function* ({ params: bucket, query: { keyFormat, ...request } }) {
-      const { consumerName } = bucket
-      yield* findConsumer(bucket, consumerName)
-      const page = yield* keyRecords.page(getKeyBucketPartition(bucket), {
-        where: [byConsumer(consumerName)],
-        ...request,
-        mayEndEarly: true
+      const partition = getKeyBucketPartition(bucket)
+      const read = Effect.gen(function* () {
+        const { value: consumer } = yield* findConsumer(bucket, bucket.consumerName)
+        const where = [byConsumer(consumer.id)]
+        const page = yield* keyRecords.page(partition, { where, ...request, mayEndEarly: true })
+        yield* assertNotRolled(partition, [consumer])
+        return { consumer, page, stored: page.entries.map((entry) => applyRolls(consumer, entry)) }
       })
-      const stored = page.entries.map(({ value }) => value)
+      const { consumer, page, stored } = yield* retryOnConflict(read)
       const data = yield* toApiKeys(bucket, stored, keyFormat)
+      yield* commitReveals(bucket, keyFormat, [{ ...consumer, apiKeys: data }])
       return toPage(request, page, data)
     }),
 
     create: ({ params, payload }, once) =>
-      insertKeys(once, toFirstEntry, params, [payload], (input, _, now) =>
-        makeKey(secretBox, params, params.consumerName, input, now, "")
+      insertKeys(once, toFirstEntry, params, [payload], (owner, input, _, now) =>
+        makeKey(secretBox, params, owner, input, now, "")
       ),
 
     createMany: ({ params, payload }, once) =>
-      insertKeys(once, toWholePage, params, isList(payload) ? payload : [payload], (input, index, now) =>
-        makeKey(secretBox, params, params.consumerName, input, now, `/${index}`)
+      insertKeys(once, toWholePage, params, isList(payload) ? payload : [payload], (owner, input, index, now) =>
+        makeKey(secretBox, params, owner, input, now, `/${index}`)
       ),
 
     import: ({ params, payload }, once) =>
-      insertKeys(once, toWholePage, params, payload.keys, (input, _, now) =>
-        makeImportedKey(secretBox, params, params.consumerName, input, now)
+      insertKeys(once, toWholePage, params, payload.keys, (owner, input, _, now) =>
+        makeImportedKey(secretBox, params, owner, input, now)
       ),
 
-    get: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags, keyFormat } = {} }) {
-      const { entry } = yield* findKey(bucket, ifTags)
-      if (keyFormat === "visible" && entry.value.sealed === undefined) return yield* new KeyNotRetained()
-      return { value: yield* toApiKey(bucket, entry.value, keyFormat), version: entry.version }
-    }),
+    get: ({ params, query: { ifTags, keyFormat } = {} }) =>
+      Effect.flatMap(findKey(params, ifTags), (found) => showKey(params, found, keyFormat)),
+
+    find: ({ params, query: { ifTags, keyFormat } = {} }) =>
+      Effect.flatMap(findKeyById(params, ifTags), (found) => showKey(params, found, keyFormat)),
 
     update: Effect.fnUntraced(function* ({
       params: bucket,
@@ -122,47 +204,59 @@ const make = Effect.gen(function* () {
       payload: patch
     }) {
       const { key: newValue, ...fields } = patch
+      const partition = getKeyBucketPartition(bucket)
       if (newValue !== undefined) yield* validateSuppliedKey(secretBox, newValue, "/key")
       const attempt = Effect.gen(function* () {
-        const { consumer, entry } = yield* findKey(bucket, ifTags)
-        yield* checkVersion(entry, ifMatch)
-        const patched = { ...patchFields(entry.value, fields), updatedOn: yield* DateTime.now }
+        const { consumer, entry, key, version } = yield* findKey(bucket, ifTags)
+        yield* checkVersion({ version }, ifMatch)
+        const now = yield* DateTime.now
+        const patched = { ...patchFields(key, fields, now), ...rollNumber(consumer.value), updatedOn: now }
         const stored = newValue === undefined ? patched : yield* replaceValue(secretBox, bucket, patched, newValue)
         // Before the commit, because it reads from the store: an update that was applied must not fail.
         // Only `visible` needs the stored value, so `masked` never fails with `KeyNotRetained`.
         const masked = yield* Effect.catchTag(toApiKey(bucket, stored, "masked"), "KeyNotRetained", Effect.die)
-        const commitResult = yield* store.commit(getKeyBucketPartition(bucket), [
+        const changes = [
           consumerRecords.assertUnchanged(consumer),
           keyRecords.replace(entry, stored),
           yield* recordKeyEvent("key.updated", bucket, stored)
-        ])
+        ]
+        yield* ensureExpiryEvents(partition, bucket.accountName, [stored])
+        const commitResult = yield* afterOrphans(partition, stored.hashes, store.commit(partition, changes))
         const value = newValue === undefined ? masked : { ...masked, key: newValue }
         return { value, version: keyRecords.getVersion(commitResult, bucket.keyId) }
       })
-      return yield* toKeyErrors(cache.invalidateAfter(getKeyBucketPartition(bucket), retryOnConflict(attempt)))
+      return yield* toKeyErrors(cache.invalidateAfter(partition, retryOnConflict(attempt)))
     }),
 
     remove: Effect.fnUntraced(function* ({ params: bucket, query: { ifTags } = {}, headers: { ifMatch } = {} }) {
       const attempt = Effect.gen(function* () {
-        const { consumer, entry } = yield* findKey(bucket, ifTags)
-        yield* checkVersion(entry, ifMatch)
+        const { consumer, entry, key, version } = yield* findKey(bucket, ifTags)
+        yield* checkVersion({ version }, ifMatch)
         yield* store.commit(getKeyBucketPartition(bucket), [
           consumerRecords.assertUnchanged(consumer),
           keyRecords.remove(entry),
-          yield* recordKeyEvent("key.deleted", bucket, entry.value)
+          yield* recordKeyEvent("key.deleted", bucket, key)
         ])
       })
       yield* cache.invalidateAfter(getKeyBucketPartition(bucket), retryOnConflict(attempt))
     }),
 
-    verify: ({ params, payload }) => Effect.map(verifyKey(params, payload.key), toVerification)
+    verify: Effect.fnUntraced(function* ({ params, payload }) {
+      const { check, owner } = yield* runInFiber(store, (hotPath) =>
+        checkAndNote(params, payload.key, hotPath, payload.ip)
+      )
+      return (yield* callerHasPermission("decisions:read")) ? toFullVerification(check, owner) : toVerification(check)
+    })
   })
 
   return ApiKeys.of({
     ...operations,
     verifyKey,
+    verifyOnHotPath,
     checkKey,
+    noteCheck,
     recentKeys,
+    own: makeOwnKeys({ secretBox, trustedClock, cache, ensureExpiryEvents }),
     reencryptKeys: Effect.fnUntraced(
       makeReencryptKeys(secretBox, buckets),
       Effect.provideService(Store, store),
@@ -172,7 +266,7 @@ const make = Effect.gen(function* () {
 })
 
 /**
- * The operations on API keys: `list`, `create`, `createMany`, `import`, `get`, `update`, `remove` and `verify`. Each
+ * The operations on API keys: `list`, `create`, `createMany`, `import`, `get`, `find`, `update`, `remove` and `verify`. Each
  * takes one `OperationRequest`. `verifyKey` and `reencryptKeys` take their arguments directly.
  */
 export class ApiKeys extends Context.Service<
@@ -182,13 +276,23 @@ export class ApiKeys extends Context.Service<
      * Verifies a key in one store round trip, without a write. A malformed key is rejected without a round trip. Same as
      * the operation `verify`, without its span: this is the hot path of protected routes.
      */
-    readonly verifyKey: (bucket: KeyBucket, key: string) => Effect.Effect<KeyCheck, StoreError>
+    readonly verifyKey: (bucket: KeyBucket, key: string, ip?: string) => Effect.Effect<KeyCheck, StoreError>
     /** `verifyKey` without a fiber, if the store answers at once. */
-    readonly checkKey: VerifyKey
+    readonly verifyOnHotPath: (
+      bucket: KeyBucket,
+      key: string,
+      hotPath: HotPath,
+      ip?: string
+    ) => Effect.Effect<KeyCheck, StoreError>
+    /** The same for decisions, which record the check when they end, with `noteCheck`. */
+    readonly checkKey: CheckKey
+    readonly noteCheck: (checked: CheckedKey) => void
     /** The keys that were valid lately, for routes that stay open while the store cannot be reached. */
     readonly recentKeys: RecentKeys
+    /** Keys that customers make for themselves. */
+    readonly own: OwnKeys
     /** Re-encrypts every key of every bucket under the primary secret while the service runs. Safe to repeat. */
-    readonly reencryptKeys: () => Effect.Effect<ReencryptResult, StoreError>
+    readonly reencryptKeys: (others?: ReencryptOthers) => Effect.Effect<ReencryptResult, StoreError>
   }
 >()("@tollgate/core/keys/ApiKeys") {
   static readonly layer = Layer.effect(ApiKeys, make)

@@ -2,18 +2,15 @@
  * The list of key buckets. A bucket needs no explicit creation: Tollgate adds it to this list before the first write to
  * it, so that operations on all keys, such as re-encryption, find every bucket.
  */
-import { Context, DateTime, Effect, Layer, Stream } from "effect"
+
+import { BoundedMap, Partition, Store, type StoreError, type StoreUnavailable, toPage } from "@tollgate/store/internal"
+import { Context, DateTime, Effect, Layer, Option, Stream } from "effect"
 import { Accounts } from "../accounts/Accounts.ts"
-import { LimitReached } from "../accounts/limits/LimitReached.ts"
+import { type LimitReached, limitReached } from "../accounts/limits/LimitReached.ts"
 import { Limits } from "../accounts/limits/Limits.ts"
 import { implementOperations } from "../api/implementOperations.ts"
 import type { Operations } from "../api/Operations.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
-import { BoundedMap } from "../runtime/BoundedMap.ts"
-import { toPage } from "../schema/Page.ts"
-import * as Partition from "../store/Partition.ts"
-import { Store } from "../store/Store.ts"
-import type { StoreError, StoreUnavailable } from "../store/StoreError.ts"
 import { KeyBucketsApi, type KeyBucketsMethods } from "./KeyBucketsApi.ts"
 import { byAccount, keyBucketRecords } from "./keyBucketRecords.ts"
 
@@ -32,7 +29,7 @@ const make = Effect.gen(function* () {
     yield* store.commit(Partition.keysDirectory, [keyBucketRecords.insert(bucket), withinLimit]).pipe(
       Effect.catchTag("StoreConflict", ({ reason }) =>
         reason === "too-many-records"
-          ? Effect.fail(new LimitReached({ limit: "keyBucketsPerAccount", max: keyBucketsPerAccount }))
+          ? Effect.fail(limitReached("keyBucketsPerAccount", keyBucketsPerAccount))
           : // The bucket is already listed.
             Effect.void
       )
@@ -62,18 +59,29 @@ const make = Effect.gen(function* () {
         : Effect.map(insert(bucket), () => {
             listedBuckets.set(partition, true)
           })
+    },
+    isListed: ({ accountName, bucketName }) => {
+      const partition = Partition.forKeyBucket(accountName, bucketName)
+      if (listedBuckets.has(partition)) return Effect.succeed(true)
+      const entry = keyBucketRecords.get(Partition.keysDirectory, `${accountName}/${bucketName}`)
+      return Effect.map(Effect.provideService(entry, Store, store), (entry) => {
+        if (Option.isSome(entry)) listedBuckets.set(partition, true)
+        return Option.isSome(entry)
+      })
     }
   })
 })
 
 /**
- * The operation on key buckets, `list`, which takes one `OperationRequest`, and two functions for the other services.
+ * The operation on key buckets, `list`, which takes one `OperationRequest`, and functions for the other services.
  */
 export class KeyBuckets extends Context.Service<
   KeyBuckets,
   Operations<typeof KeyBucketsApi, KeyBucketsMethods> & {
     /** Adds a bucket and its account to their lists unless they are already there. */
     readonly ensureListed: (bucket: KeyBucket) => Effect.Effect<void, StoreUnavailable | LimitReached>
+    /** Whether anything was ever written to a bucket. */
+    readonly isListed: (bucket: KeyBucket) => Effect.Effect<boolean, StoreError>
     readonly all: Effect.Effect<ReadonlyArray<KeyBucket>, StoreError>
   }
 >()("@tollgate/core/keys/KeyBuckets") {

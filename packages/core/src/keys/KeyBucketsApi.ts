@@ -1,16 +1,15 @@
 /**
  * Declares the list of key buckets. `KeyBuckets.ts` implements it.
  */
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+
+import { AccountName, KeyBucketName, ListedItem, type ListedItemJson, Page } from "@tollgate/store/internal"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
+import type { CheckMethods, Expect } from "../api/checkMethods.ts"
 import type { PageOptions, PagePromise } from "../api/Methods.ts"
-import { Owner } from "../api/Owner.ts"
+import { Area, Owner } from "../api/Owner.ts"
 import { parameters } from "../api/parameters.ts"
 import { page } from "../api/query.ts"
-import { rejectUnknown } from "../api/rejectUnknown.ts"
-import { ListedItem, type ListedItemJson } from "../schema/ListedItem.ts"
-import { AccountName, KeyBucketName } from "../schema/Names.ts"
-import { Page } from "../schema/Page.ts"
 
 export class KeyBucketsApi extends HttpApiGroup.make("keyBuckets")
   .add(
@@ -19,7 +18,6 @@ export class KeyBucketsApi extends HttpApiGroup.make("keyBuckets")
       query: parameters(page),
       success: Page(ListedItem(KeyBucketName, "KeyBucket"))
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List key buckets")
       .annotate(
         OpenApi.Description,
@@ -30,6 +28,7 @@ export class KeyBucketsApi extends HttpApiGroup.make("keyBuckets")
   )
   .prefix("/v1")
   .middleware(Authenticated)
+  .annotate(Area, "keys")
   .annotateMerge(
     OpenApi.annotations({
       title: "Key buckets",
@@ -45,3 +44,6 @@ export interface KeyBucketsMethods {
    */
   list(options?: PageOptions): PagePromise<ListedItemJson>
 }
+
+/** Exported so that the compiler evaluates it. */
+export type MethodChecks = Expect<CheckMethods<typeof KeyBucketsApi, KeyBucketsMethods>>

@@ -1,5 +1,5 @@
+import { defineError } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { defineError } from "../errors/defineError.ts"
 import { maxKeysPerConsumer } from "../records/ApiKey.ts"
 
 /** Does not contain the requested id: a caller may have passed a key value instead of an id. */
@@ -8,10 +8,10 @@ export class KeyNotFound extends defineError<KeyNotFound>()("KeyNotFound", {
   status: 404,
   title: "Key not found",
   meaning:
-    "The consumer has no key with this ID. The ID is not in the error: it may be a key value that was passed by " +
+    "The consumer, or the key bucket, has no key with this ID. The ID is not in the error: it may be a key value that was passed by " +
     "mistake.",
   remedy: "Pass the `id` of the key, not its value. List the keys of the consumer to find it.",
-  detail: () => "This consumer has no key with this id"
+  detail: () => "There is no key with this id"
 }) {}
 
 /** Another key in the bucket, or in the same request, has this value. The error does not contain the value. */
@@ -39,11 +39,22 @@ export class KeyValueTaken extends defineError<KeyValueTaken>()(
   }
 ) {}
 
+/** A key that is disabled or has expired is not rolled: the new one would bring it back. */
+export class KeyNotActive extends defineError<KeyNotActive>()("KeyNotActive", {
+  code: "key-not-active",
+  status: 409,
+  title: "Key not active",
+  meaning: "The key to be rolled is disabled or has expired. The new key would bring it back.",
+  remedy: "Create a new key instead.",
+  detail: () => "This key is disabled or has expired, so it cannot be rolled. Create a new key instead."
+}) {}
+
 export class KeyLimitReached extends defineError<KeyLimitReached>()("KeyLimitReached", {
   code: "key-limit-reached",
   status: 409,
   title: "Key limit reached",
-  meaning: "The consumer has 10,000 keys, or would have more.",
+  meaning:
+    "The consumer has 10,000 keys, or would have more. A customer in the portal may have less: `maxKeys`, 10 by default.",
   remedy: "Delete keys that are expired or not used, or create another consumer.",
   detail: () => `A consumer can have at most ${maxKeysPerConsumer} keys. Delete some keys first.`
 }) {}

@@ -1,10 +1,13 @@
 /**
  * Declares the operations on API keys, including verification. `ApiKeys.ts` implements them.
  */
+
+import { Page, VersionMismatch } from "@tollgate/store/internal"
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { LimitReached } from "../accounts/limits/LimitReached.ts"
 import { Authenticated } from "../api/Authenticated.ts"
+import type { CheckMethods, Expect } from "../api/checkMethods.ts"
 import { bodyErrors, idempotencyErrors } from "../api/errors.ts"
 import { idempotencyKeyHeader, ifMatchHeader } from "../api/headers.ts"
 import type {
@@ -18,10 +21,20 @@ import type {
   TagCondition,
   Versioned
 } from "../api/Methods.ts"
-import { BodyLimit, IsReadOnly, Owner, shortBody } from "../api/Owner.ts"
+import {
+  Area,
+  BodyLimit,
+  FurtherPermissions,
+  IsReadOnly,
+  NarrowPermissions,
+  OptionalPermissions,
+  Owner,
+  Permission,
+  shortBody
+} from "../api/Owner.ts"
 import { optional, parameters } from "../api/parameters.ts"
 import { ifTags, page } from "../api/query.ts"
-import { rejectUnknown } from "../api/rejectUnknown.ts"
+import { ignoreUnknown } from "../api/unknownFields.ts"
 import { withVersion } from "../api/withVersion.ts"
 import {
   ApiKey,
@@ -34,8 +47,7 @@ import {
 } from "../records/ApiKey.ts"
 import { ConsumerNotFound } from "../records/ConsumerError.ts"
 import { KeyBucket } from "../records/KeyBucket.ts"
-import { Page } from "../schema/Page.ts"
-import { VersionMismatch } from "../schema/VersionMismatch.ts"
+import { isAboutDisabled, keyPermissions } from "../records/keyPermissions.ts"
 import { KeyLimitReached, KeyNotFound, KeyNotRetained, KeyValueTaken } from "./KeyError.ts"
 import { Verification } from "./Verification.ts"
 
@@ -75,12 +87,11 @@ export class KeysApi extends HttpApiGroup.make("keys")
       success: Page(ApiKey),
       error: [ConsumerNotFound, KeyNotRetained]
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List a consumer's keys")
       .annotate(
         OpenApi.Description,
         "Returns all keys of the consumer, also expired and disabled ones, oldest first. Values are masked " +
-          "by default: `key-format=visible` requires write access. Keys whose value is not stored come without " +
+          "by default: `key-format=visible` requires the permission `keys:reveal`. Keys whose value is not stored come without " +
           "`key`; if Tollgate stores only hashes of keys, the request gets 409."
       ),
     HttpApiEndpoint.post("create", "/consumers/:consumerName/keys", {
@@ -95,6 +106,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
         OpenApi.Description,
         "Generates a value unless the body contains a `key`. The response contains the value; later reads " +
           "mask it by default. Without `expiresOn` the key does not expire, and without `scopes` it has none. " +
+          "With `ipAllow` it passes only from these addresses and networks, up to 50, such as `203.0.113.0/24`. " +
           "A value that is taken in the key bucket, or more than 10,000 keys of the consumer, gets 409."
       ),
     HttpApiEndpoint.post("createMany", "/consumers/:consumerName/keys/$bulk", {
@@ -132,12 +144,26 @@ export class KeysApi extends HttpApiGroup.make("keys")
       success: withVersion(ApiKey),
       error: [ConsumerNotFound, KeyNotFound, KeyNotRetained]
     })
+      .annotate(HttpApi.QueryParseOptions, ignoreUnknown)
       .annotate(OpenApi.Summary, "Get a key")
       .annotate(
         OpenApi.Description,
-        "The value is masked by default: `****` and its last characters. `key-format=visible` requires write " +
-          "access, and gets 409 if Tollgate does not store the value. `lastUsedOn` is precise to the minute, " +
+        "The value is masked by default: `****` and its last characters. `key-format=visible` requires the permission " +
+          "`keys:reveal`, and gets 409 if Tollgate does not store the value. `lastUsedOn` is precise to the minute, " +
           "and written up to 15 seconds late."
+      ),
+    HttpApiEndpoint.get("find", "/keys/:keyId", {
+      params: { ...bucketParams, keyId: Schema.String },
+      query: parameters({ keyFormat, ...ifTags }),
+      success: withVersion(ApiKey),
+      error: [KeyNotFound, KeyNotRetained]
+    })
+      .annotate(HttpApi.QueryParseOptions, ignoreUnknown)
+      .annotate(OpenApi.Summary, "Get a key by its id alone")
+      .annotate(
+        OpenApi.Description,
+        "Finds a key of any consumer of the key bucket, by the id that events and `$verify` name. The response is that of " +
+          "the key below its consumer; `consumerName` says whose it is."
       ),
     HttpApiEndpoint.patch("update", "/consumers/:consumerName/keys/:keyId", {
       params: keyParams,
@@ -155,7 +181,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
         ...bodyErrors
       ]
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(NarrowPermissions, { "keys:disable": isAboutDisabled })
       .annotate(OpenApi.Summary, "Update a key")
       .annotate(
         OpenApi.Description,
@@ -171,7 +197,6 @@ export class KeysApi extends HttpApiGroup.make("keys")
       success: HttpApiSchema.NoContent,
       error: [ConsumerNotFound, KeyNotFound, VersionMismatch]
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a key")
       .annotate(
         OpenApi.Description,
@@ -180,24 +205,30 @@ export class KeysApi extends HttpApiGroup.make("keys")
       ),
     HttpApiEndpoint.post("verify", "/$verify", {
       params: bucketParams,
-      payload: Schema.Struct({ key: Schema.String }),
+      payload: Schema.Struct({ key: Schema.String, ip: Schema.optionalKey(Schema.String) }),
       success: Verification,
       error: bodyErrors
     })
       .annotate(IsReadOnly, true)
+      .annotate(Permission, "authorize")
+      .annotate(OptionalPermissions, ["decisions:read"])
       .annotate(BodyLimit, shortBody)
       .annotate(OpenApi.Summary, "Verify a key")
       .annotate(
         OpenApi.Description,
-        "The response is 200 for every key. Unknown, expired, disabled and malformed keys get the same " +
-          "response, so that a caller cannot tell which keys exist. A credential with read access may call it. " +
-          "It counts no usage."
+        "The response is 200 for every key. Unknown, expired, disabled and malformed keys, and those of a " +
+          "disabled consumer, get the same response, so that a caller cannot tell which keys exist. A credential " +
+          "with read access may call it. It counts no usage. `ip` is the address of the client that sent the key. A " +
+          "key with `ipAllow` that is used from another address, or without `ip`, gets the reason `ip-not-allowed`. With " +
+          "the permission `decisions:read`, `refusal` says why a key is not valid, and `keyId`, `consumerName` and " +
+          "`consumerId` whose it is, if it exists."
       )
   )
   .prefix("/v1/accounts/:accountName/key-buckets/:bucketName")
   .middleware(Authenticated)
+  .annotate(Area, "keys")
+  .annotate(FurtherPermissions, keyPermissions)
   .annotate(Owner, "account")
-  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(
     OpenApi.annotations({ title: "Keys", description: "API keys of a consumer, and their verification." })
   ) {}
@@ -236,6 +267,11 @@ export interface KeysMethods {
     keyId: string,
     options?: CallOptions & TagCondition & { readonly keyFormat?: typeof KeyVisibility.Type | undefined }
   ): Promise<Versioned<ApiKeyJson>>
+  /** Returns a key of any consumer, by its id. */
+  find(
+    keyId: string,
+    options?: CallOptions & TagCondition & { readonly keyFormat?: typeof KeyVisibility.Type | undefined }
+  ): Promise<Versioned<ApiKeyJson>>
   /** Updates the fields in `patch`. `null` clears a field. `disabled: true` makes the key fail every check. */
   update(
     consumerName: string,
@@ -246,3 +282,6 @@ export interface KeysMethods {
   /** Deletes a key. It stops working at once. */
   remove(consumerName: string, keyId: string, options?: ConditionalCallOptions & TagCondition): Promise<void>
 }
+
+/** Exported so that the compiler evaluates it. */
+export type MethodChecks = Expect<CheckMethods<typeof KeysApi, KeysMethods>>

@@ -1,28 +1,56 @@
 /**
- * The result of verifying a key. Unknown, expired and malformed keys give the same result, so that a caller cannot tell
- * which keys exist.
+ * The result of verifying a key. Unknown, expired, disabled and malformed keys give the same result, so that a caller
+ * cannot tell which keys exist.
  */
+
+import { Metadata, Tags, Timestamp } from "@tollgate/store/internal"
 import { Schema } from "effect"
 import { KeyId } from "../records/ApiKey.ts"
 import { ConsumerId, ConsumerName } from "../records/Consumer.ts"
-import { Metadata } from "../schema/Metadata.ts"
-import { Tags } from "../schema/Tags.ts"
-import { Timestamp } from "../schema/Timestamp.ts"
 
 /** A valid key: its consumer, its id, its expiry and its scopes. */
 export const Verified = Schema.Struct({
   valid: Schema.Literal(true),
-  consumer: Schema.Struct({ id: ConsumerId, name: ConsumerName, tags: Tags, metadata: Metadata }),
+  consumer: Schema.Struct({
+    id: ConsumerId,
+    name: ConsumerName,
+    /** Whose subscriptions count, if it is not the name. */
+    customerKey: Schema.optionalKey(Schema.String),
+    tags: Tags,
+    metadata: Metadata
+  }),
   keyId: KeyId,
   expiresOn: Schema.optionalKey(Timestamp),
   scopes: Schema.optionalKey(Schema.Array(Schema.String))
 }).annotate({ identifier: "Verified" })
 export type Verified = typeof Verified.Type
 
-/** A key that does not pass. The reason is not disclosed, so that a caller cannot find out which keys exist. */
+/** Why a key does not pass. Outsiders do not see it. */
+export const KeyRefusalReason = Schema.Literals([
+  "malformed-key",
+  "unknown-key",
+  "expired-key",
+  "disabled-key",
+  "disabled-consumer"
+])
+export type KeyRefusalReason = typeof KeyRefusalReason.Type
+
+/**
+ * A key that does not pass. Why a key is not valid, and whose it is, is disclosed only to a caller of the HTTP API with the
+ * permission `decisions:read`: others cannot find out which keys exist. `ip-not-allowed`: the key is valid, but not from
+ * this address.
+ */
 export const NotVerified = Schema.Struct({
   valid: Schema.Literal(false),
-  reason: Schema.Literal("invalid")
+  reason: Schema.Literals(["invalid", "ip-not-allowed"]),
+  refusal: Schema.optionalKey(
+    KeyRefusalReason.annotate({
+      description: "Why the key is not valid. Only for a credential with the permission `decisions:read`."
+    })
+  ),
+  keyId: Schema.optionalKey(KeyId),
+  consumerName: Schema.optionalKey(ConsumerName),
+  consumerId: Schema.optionalKey(ConsumerId)
 }).annotate({ identifier: "NotVerified" })
 export type NotVerified = typeof NotVerified.Type
 
@@ -34,16 +62,38 @@ export type VerificationJson = typeof Verification.Encoded
 
 export const notVerified: NotVerified = { valid: false, reason: "invalid" }
 
-/** Why a key does not pass. For the server itself only: outsiders see `NotVerified`. */
-export type KeyRefusalReason = "malformed-key" | "unknown-key" | "expired-key" | "disabled-key"
-
 export interface KeyRefusal {
   readonly valid: false
   readonly reason: KeyRefusalReason
 }
 
-/** The result of checking a key, with the reason of a refusal. */
-export type KeyCheck = Verified | KeyRefusal
+/** Whose key it is. */
+export type KeyOwner = Pick<Verified, "consumer" | "keyId">
 
-/** Hides why a key does not pass. */
-export const toVerification = (check: KeyCheck): Verification => (check.valid ? check : notVerified)
+/** A valid key that must not be used from the address of the request. */
+export interface IpRefusal extends KeyOwner {
+  readonly valid: false
+  readonly reason: "ip-not-allowed"
+}
+
+/** A valid key as the store has it: with the addresses that it may be used from. */
+export type FoundKey = Verified & { readonly ipAllow?: ReadonlyArray<string> | undefined }
+
+/** The result of checking a key, with the reason of a refusal. */
+export type KeyCheck = Verified | KeyRefusal | IpRefusal
+
+/** Hides why a key is not valid. */
+export const hideReason = ({ reason }: KeyRefusal | IpRefusal): NotVerified =>
+  reason === "ip-not-allowed" ? { valid: false, reason } : notVerified
+
+export const toVerification = (check: KeyCheck): Verification => (check.valid ? check : hideReason(check))
+
+/** The same with the reason, and with the owner of a key that exists. */
+export const toFullVerification = (check: KeyCheck, owner: KeyOwner | undefined): Verification => {
+  if (check.valid) return check
+  return {
+    ...hideReason(check),
+    ...(check.reason === "ip-not-allowed" ? {} : { refusal: check.reason }),
+    ...(owner && { keyId: owner.keyId, consumerName: owner.consumer.name, consumerId: owner.consumer.id })
+  }
+}

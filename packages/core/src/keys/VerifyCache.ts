@@ -2,12 +2,12 @@
  * An in-process cache of `verify` results, disabled by default. Changes made by this process invalidate the cache
  * immediately; changes made by another process become visible when the entry expires.
  */
+
+import { Options, type Partition } from "@tollgate/store/internal"
 import { Context, Effect, Layer } from "effect"
-import * as Options from "../runtime/Options.ts"
-import type { Partition } from "../store/Partition.ts"
 import { instruments } from "../telemetry/instruments.ts"
 import { observeScoped } from "../telemetry/Telemetry.ts"
-import type { Verified } from "./Verification.ts"
+import type { FoundKey } from "./Verification.ts"
 
 /** The cache of verified keys in this process. A change by another process is seen when the cached result expires. */
 export interface VerifyCacheOptions {
@@ -22,17 +22,17 @@ export const verifyCacheOptions = Options.struct<VerifyCacheOptions>()({
   capacity: Options.optional(Options.positiveInteger("must be a number of results, a positive integer"))
 })
 
-/** Limits the total size of the cached consumers and scopes, independently of `capacity`. */
+/** Limits the total size of the cached consumers and keys, independently of `capacity`. */
 const maxBytes = 64 * 1024 * 1024
 
 interface CacheValue {
-  readonly result: Verified
-  /** Size of the consumer's record, and of the key's record if it has scopes. */
+  readonly result: FoundKey
+  /** Size of the consumer's record, and of the key's record if it has scopes or addresses. */
   readonly bytes: number
 }
 
 interface CacheEntry extends CacheValue {
-  readonly partition: Partition
+  readonly partition: Partition.Partition
   readonly expiresAt: number
 }
 
@@ -41,15 +41,24 @@ export class VerifyCache extends Context.Service<
   VerifyCache,
   {
     /** `now` is in milliseconds of the monotonic clock, here and in `set`. */
-    readonly get: (partition: Partition, hash: string, now: number) => Verified | undefined
+    readonly get: (partition: Partition.Partition, hash: string, now: number) => FoundKey | undefined
     /** Increases with every invalidation. `set` ignores a result that was read under an older generation. */
     readonly generation: () => number
-    readonly set: (partition: Partition, hash: string, value: CacheValue, now: number, generation: number) => void
+    readonly set: (
+      partition: Partition.Partition,
+      hash: string,
+      value: CacheValue,
+      now: number,
+      generation: number
+    ) => void
     /**
      * Runs a change and then invalidates its partition, whether the change succeeds or fails. With the cache enabled, the
      * change is uninterruptible; disabled, it runs as it is.
      */
-    readonly invalidateAfter: <A, E, R>(partition: Partition, change: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    readonly invalidateAfter: <A, E, R>(
+      partition: Partition.Partition,
+      change: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E, R>
     readonly enabled: boolean
   }
 >()("@tollgate/core/keys/VerifyCache") {
@@ -68,7 +77,7 @@ export class VerifyCache extends Context.Service<
         let hits = 0
         let misses = 0
         const entries = new Map<string, CacheEntry>()
-        const keysByPartition = new Map<Partition, Set<string>>()
+        const keysByPartition = new Map<Partition.Partition, Set<string>>()
         let generation = 0
         let totalBytes = 0
         const evict = (key: string, { partition, bytes: evictedBytes }: CacheEntry) => {
@@ -78,7 +87,7 @@ export class VerifyCache extends Context.Service<
           keys?.delete(key)
           if (keys?.size === 0) keysByPartition.delete(partition)
         }
-        const invalidate = (partition: Partition) => {
+        const invalidate = (partition: Partition.Partition) => {
           generation++
           for (const key of keysByPartition.get(partition) ?? []) {
             const entry = entries.get(key)

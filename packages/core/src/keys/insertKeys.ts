@@ -1,24 +1,31 @@
 /**
  * Inserts new keys of a consumer in one commit.
  */
+
+import {
+  type CommitResult,
+  forEachInPieces,
+  type InvalidInput,
+  makeResultCodec,
+  type Once,
+  retryOnConflict,
+  type SecretBox,
+  StoreConflict
+} from "@tollgate/store/internal"
 import { DateTime, Effect, Schema } from "effect"
-import type { SecretBox } from "../crypto/SecretBox.ts"
 import { ApiKey, maxKeysPerConsumer } from "../records/ApiKey.ts"
+import type { StoredConsumer } from "../records/Consumer.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
 import { findConsumer } from "../records/findConsumer.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { byConsumer, byHash, keyRecords } from "../records/keyRecords.ts"
-import { forEachInPieces } from "../runtime/turns.ts"
-import type { InvalidInput } from "../schema/InvalidInput.ts"
-import { makeResultCodec, type Once } from "../store/Idempotency.ts"
-import { retryOnConflict } from "../store/retryOnConflict.ts"
-import type { CommitResult } from "../store/Store.ts"
-import { StoreConflict } from "../store/StoreError.ts"
+import type { EnsureExpiryEvents } from "./expiryEvents.ts"
 import { KeyLimitReached, KeyValueTaken } from "./KeyError.ts"
 import { recordKeyEvent } from "./keyEvents.ts"
 import { omitValueIfHashOnly, toNewApiKey } from "./keyResults.ts"
 import type { NewKey } from "./newKeys.ts"
+import { afterOrphans } from "./removedConsumers.ts"
 
 /** Maps store conflicts that the caller can resolve to domain errors. */
 export const toKeyErrors = <A, E, R>(effect: Effect.Effect<A, E | StoreConflict, R>) =>
@@ -39,7 +46,7 @@ export const toValueTaken = (keys: ReadonlyArray<NewKey>, error: unknown): KeyVa
 
 const keysCodec = makeResultCodec(Schema.Array(ApiKey))
 
-export const makeInsertKeys = (secretBox: SecretBox["Service"]) => {
+export const makeInsertKeys = (secretBox: SecretBox["Service"], ensureExpiryEvents: EnsureExpiryEvents) => {
   const omitValues = (keys: ReadonlyArray<ApiKey>) => keys.map((key) => omitValueIfHashOnly(secretBox, key))
 
   /** Makes one key of each input and inserts them. `toResult` gets them with their values. */
@@ -48,7 +55,12 @@ export const makeInsertKeys = (secretBox: SecretBox["Service"]) => {
     toResult: (keys: ReadonlyArray<ApiKey>, commitResult: CommitResult) => A,
     bucket: KeyBucket & { readonly consumerName: string },
     inputs: ReadonlyArray<Input>,
-    makeNewKey: (input: Input, index: number, now: DateTime.Utc) => Effect.Effect<NewKey, InvalidInput>
+    makeNewKey: (
+      owner: StoredConsumer,
+      input: Input,
+      index: number,
+      now: DateTime.Utc
+    ) => Effect.Effect<NewKey, InvalidInput>
   ) {
     const { consumerName } = bucket
     const toReplay = (keys: ReadonlyArray<ApiKey>, commitResult: CommitResult) =>
@@ -57,18 +69,24 @@ export const makeInsertKeys = (secretBox: SecretBox["Service"]) => {
     const attempt = Effect.gen(function* () {
       const consumer = yield* findConsumer(bucket, consumerName)
       const now = yield* DateTime.now
-      const keys = yield* forEachInPieces(inputs, (input, index) => makeNewKey(input, index, now))
-      const plaintextKeys = keys.map((key) => toNewApiKey(key))
+      const keys = yield* forEachInPieces(inputs, (input, index) => makeNewKey(consumer.value, input, index, now))
+      const plaintextKeys = keys.map((key) => toNewApiKey(bucket, key))
+      const storedKeys = keys.map(({ stored }) => stored)
+      yield* ensureExpiryEvents(getKeyBucketPartition(bucket), bucket.accountName, storedKeys)
       const insertAll = commitOnce(
         [
           consumerRecords.assertUnchanged(consumer),
-          keyRecords.assertAtMost(byConsumer(consumerName), Math.max(0, maxKeysPerConsumer - keys.length)),
-          ...keys.map(({ stored }) => keyRecords.insert(stored)),
-          ...(yield* forEachInPieces(keys, ({ stored }) => recordKeyEvent("key.created", bucket, stored)))
+          keyRecords.assertAtMost(byConsumer(consumer.value.id), Math.max(0, maxKeysPerConsumer - keys.length)),
+          ...storedKeys.map(keyRecords.insert),
+          ...(yield* forEachInPieces(storedKeys, (stored) => recordKeyEvent("key.created", bucket, stored)))
         ],
         omitValues(plaintextKeys)
       )
-      return toResult(plaintextKeys, yield* Effect.mapError(insertAll, (error) => toValueTaken(keys, error) ?? error))
+      const hashes = storedKeys.flatMap((stored) => stored.hashes)
+      const commitResult = yield* afterOrphans(getKeyBucketPartition(bucket), hashes, insertAll).pipe(
+        Effect.mapError((error) => toValueTaken(keys, error) ?? error)
+      )
+      return toResult(plaintextKeys, commitResult)
     })
     return yield* toKeyErrors(retryOnConflict(attempt))
   })

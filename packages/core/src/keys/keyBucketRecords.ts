@@ -1,10 +1,10 @@
 /**
  * The directory of key buckets.
  */
+
+import { Collection, Timestamp } from "@tollgate/store/internal"
 import { Schema } from "effect"
 import { KeyBucket } from "../records/KeyBucket.ts"
-import { Timestamp } from "../schema/Timestamp.ts"
-import * as Collection from "../store/Collection.ts"
 
 const ListedKeyBucket = Schema.Struct({ ...KeyBucket.fields, createdOn: Timestamp })
 

@@ -5,7 +5,7 @@
  * found by the keyed hash of that. A value that is known has both forms, so that it cannot be imported as well.
  */
 import { hash } from "node:crypto"
-import type { SecretBox } from "../crypto/SecretBox.ts"
+import type { SecretBox } from "@tollgate/store/internal"
 
 const importedPrefix = "sha256:"
 
@@ -17,19 +17,8 @@ export const hashImportedKey = (secretBox: SecretBox["Service"], sha256: string)
   secretBox.keyHashes(importedPrefix + sha256).map((hash) => importedPrefix + hash)
 
 /** The hashes of a value in the form of an imported key. */
-const hashAsImportedKey = (secretBox: SecretBox["Service"], value: string): ReadonlyArray<string> =>
+export const hashAsImportedKey = (secretBox: SecretBox["Service"], value: string): ReadonlyArray<string> =>
   hashImportedKey(secretBox, hash("sha256", value, "hex"))
-
-/**
- * The hashes by which a value is verified. A value with the configured prefix is not looked up as an imported one:
- * each check of a generated key would take half as long again in memory, and twice as long on SQLite.
- */
-export const hashForLookup = (
-  secretBox: SecretBox["Service"],
-  value: string,
-  valueHashes: ReadonlyArray<string>
-): ReadonlyArray<string> =>
-  secretBox.hasKeyPrefix(value) ? valueHashes : [...valueHashes, ...hashAsImportedKey(secretBox, value)]
 
 /** All hashes of a value. */
 export const hashKeyValue = (secretBox: SecretBox["Service"], value: string): ReadonlyArray<string> => [

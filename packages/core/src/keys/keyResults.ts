@@ -1,14 +1,12 @@
 /**
  * Converts stored keys into results for callers.
  */
+
+import { forEachInPieces, mask, omitUndefined, type SecretBox } from "@tollgate/store/internal"
 import { type DateTime, Effect } from "effect"
-import { mask } from "../crypto/KeyFormat.ts"
-import type { SecretBox } from "../crypto/SecretBox.ts"
 import type { ApiKey, KeyVisibility, StoredKey } from "../records/ApiKey.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
-import { omitUndefined } from "../runtime/omitUndefined.ts"
-import { forEachInPieces } from "../runtime/turns.ts"
 import { KeyNotRetained } from "./KeyError.ts"
 import type { KeyUse } from "./KeyUse.ts"
 import { toPublicFields } from "./keyFields.ts"
@@ -16,9 +14,13 @@ import { decryptValue } from "./keyValues.ts"
 import type { NewKey } from "./newKeys.ts"
 
 /** A new key, by default with its plaintext value, if there is one. */
-export const toNewApiKey = ({ stored, value }: NewKey, visibility: KeyVisibility = "visible"): ApiKey => {
+export const toNewApiKey = (
+  bucket: KeyBucket,
+  { stored, value }: NewKey,
+  visibility: KeyVisibility = "visible"
+): ApiKey => {
   const shown = { none: undefined, masked: mask(stored.suffix), visible: value }
-  return { ...toPublicFields(stored), ...omitUndefined({ key: shown[visibility] }) }
+  return { ...toPublicFields(bucket, stored), ...omitUndefined({ key: shown[visibility] }) }
 }
 
 /**
@@ -61,7 +63,7 @@ export const makeToApiKeys = (secretBox: SecretBox["Service"], keyUse: KeyUse["S
       Effect.map(
         showValue(secretBox, bucket, stored, visibility),
         (key): ApiKey => ({
-          ...toPublicFields(stored),
+          ...toPublicFields(bucket, stored),
           ...omitUndefined({ lastUsedOn: lastUses[index], key })
         })
       )

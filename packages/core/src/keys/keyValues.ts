@@ -1,9 +1,9 @@
 /**
  * Hashes, encrypts and decrypts what a stored key holds of its value.
  */
+
+import { getSuffix, type SecretBox } from "@tollgate/store/internal"
 import { Effect } from "effect"
-import { getSuffix } from "../crypto/KeyFormat.ts"
-import type { SecretBox } from "../crypto/SecretBox.ts"
 import type { KeyId, StoredKey } from "../records/ApiKey.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
@@ -15,6 +15,9 @@ const associatedData = (bucket: KeyBucket, id: KeyId): string => `${getKeyBucket
 /** Differs from that of a value, so that an encrypted hash cannot be decrypted as a value. */
 const hashAssociatedData = (bucket: KeyBucket, id: KeyId): string => `${associatedData(bucket, id)} sha256`
 
+/** A key with fewer characters is not found by the last ones: they would be too much of the value. */
+const minSearchableLength = 24
+
 /** The stored form of a key value: its hashes, its suffix and, if configured, its ciphertext. */
 export const hashAndEncrypt = Effect.fnUntraced(function* (
   secretBox: SecretBox["Service"],
@@ -22,7 +25,11 @@ export const hashAndEncrypt = Effect.fnUntraced(function* (
   id: KeyId,
   value: string
 ) {
-  const fields = { suffix: getSuffix(value), hashes: hashKeyValue(secretBox, value) }
+  const fields = {
+    suffix: getSuffix(value),
+    ...(value.length < minSearchableLength ? { hasShortValue: true } : {}),
+    hashes: hashKeyValue(secretBox, value)
+  }
   if (secretBox.keyStorage === "hash-only") return fields
   return { ...fields, sealed: yield* secretBox.encrypt(value, associatedData(bucket, id)) }
 })
@@ -31,7 +38,7 @@ export const hashAndEncrypt = Effect.fnUntraced(function* (
 export const replaceValue = Effect.fnUntraced(function* (
   secretBox: SecretBox["Service"],
   bucket: KeyBucket,
-  { sealed: _, encryptedHash: __, ...rest }: StoredKey,
+  { sealed: _, encryptedHash: __, hasShortValue: ___, ...rest }: StoredKey,
   value: string
 ) {
   const stored: StoredKey = { ...rest, ...(yield* hashAndEncrypt(secretBox, bucket, rest.id, value)) }

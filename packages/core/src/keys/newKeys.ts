@@ -1,14 +1,15 @@
 /**
  * Makes new API keys: generated, supplied by the caller, or imported by the hash of their value.
  */
+
+import { Ids, invalidBody, type SecretBox } from "@tollgate/store/internal"
 import { type DateTime, Effect } from "effect"
-import * as Id from "../crypto/Id.ts"
-import type { SecretBox } from "../crypto/SecretBox.ts"
 import { type ApiKeyCreate, type ApiKeyImport, KeyId, type StoredKey } from "../records/ApiKey.ts"
+import type { StoredConsumer } from "../records/Consumer.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
-import { invalidBody } from "../schema/InvalidInput.ts"
 import { patchFields } from "./keyFields.ts"
 import { hashAndEncrypt, hashAndEncryptImported } from "./keyValues.ts"
+import { rollNumber } from "./rolls.ts"
 
 export interface NewKey {
   readonly stored: StoredKey
@@ -16,9 +17,12 @@ export interface NewKey {
   readonly value: string | undefined
 }
 
-const generateFields = Effect.fnUntraced(function* (consumerName: string, now: DateTime.Utc) {
-  const id = KeyId.make(yield* Id.generate("key"))
-  return { id, consumer: consumerName, createdOn: now, updatedOn: now }
+/** The consumer that a key is for. */
+export type KeyOwner = Pick<StoredConsumer, "id" | "name" | "rolls">
+
+const generateFields = Effect.fnUntraced(function* (owner: KeyOwner, now: DateTime.Utc) {
+  const id = KeyId.make(yield* Ids.generate("key"))
+  return { id, consumer: owner.name, consumerId: owner.id, ...rollNumber(owner), createdOn: now, updatedOn: now }
 })
 
 /** Rejects a supplied value that has the configured key prefix but not a valid checksum. */
@@ -31,31 +35,34 @@ export const validateSuppliedKey = (secretBox: SecretBox["Service"], value: stri
 export const makeKey = Effect.fnUntraced(function* (
   secretBox: SecretBox["Service"],
   bucket: KeyBucket,
-  consumerName: string,
+  owner: KeyOwner,
   { key, ...fields }: ApiKeyCreate,
   now: DateTime.Utc,
   pointer: string
 ) {
   if (key !== undefined) yield* validateSuppliedKey(secretBox, key, `${pointer}/key`)
   const value = key ?? (yield* secretBox.generate)
-  const base = yield* generateFields(consumerName, now)
+  const base = yield* generateFields(owner, now)
   const stored: StoredKey = { ...base, ...(yield* hashAndEncrypt(secretBox, bucket, base.id, value)) }
-  return { stored: patchFields(stored, fields), value } satisfies NewKey
+  return { stored: patchFields(stored, fields, now), value } satisfies NewKey
 })
+
+const toHex = (digest: string): string =>
+  digest.length === 64 ? digest : Buffer.from(digest, "base64").toString("hex")
 
 /** Creates a key for a consumer from the hash of its value. */
 export const makeImportedKey = Effect.fnUntraced(function* (
   secretBox: SecretBox["Service"],
   bucket: KeyBucket,
-  consumerName: string,
+  owner: KeyOwner,
   { hash, suffix = "", algorithm: _, ...fields }: ApiKeyImport,
   now: DateTime.Utc
 ) {
-  const base = yield* generateFields(consumerName, now)
+  const base = yield* generateFields(owner, now)
   const stored: StoredKey = {
     ...base,
     suffix,
-    ...(yield* hashAndEncryptImported(secretBox, bucket, base.id, hash))
+    ...(yield* hashAndEncryptImported(secretBox, bucket, base.id, toHex(hash)))
   }
-  return { stored: patchFields(stored, fields), value: undefined } satisfies NewKey
+  return { stored: patchFields(stored, fields, now), value: undefined } satisfies NewKey
 })

@@ -2,15 +2,13 @@
  * Re-encrypts and re-hashes every key, and the secrets of webhooks, under the primary secret while the service runs, so
  * that the other secrets can be removed.
  */
+
+import { keepRevision, retryOnConflict, type SecretBox, Store, type StoreError } from "@tollgate/store/internal"
 import { Effect, Option, Stream } from "effect"
-import type { SecretBox } from "../crypto/SecretBox.ts"
 import type { StoredKey } from "../records/ApiKey.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import { keyRecords } from "../records/keyRecords.ts"
-import { retryOnConflict } from "../store/retryOnConflict.ts"
-import { Store } from "../store/Store.ts"
-import { reencryptWebhooks } from "../webhooks/reencryptWebhooks.ts"
 import type { KeyBuckets } from "./KeyBuckets.ts"
 import { hashImportedKey, hashKeyValue } from "./keyHashes.ts"
 import * as KeyValues from "./keyValues.ts"
@@ -29,6 +27,9 @@ export interface ReencryptResult {
 }
 
 const pageSize = 200
+
+/** Re-encrypts what others than keys have encrypted. */
+export type ReencryptOthers = Effect.Effect<ReadonlyArray<keyof ReencryptResult>, StoreError>
 
 export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyBuckets["Service"]) => {
   const hasHashes = (stored: StoredKey, hashes: ReadonlyArray<string>): boolean =>
@@ -65,11 +66,13 @@ export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyB
           ? yield* renewImported(bucket, stored, encryptedHash)
           : "notStored"
     if (typeof renewed === "string") return renewed
-    yield* store.commit(getKeyBucketPartition(bucket), [keyRecords.replace(entry.value, { ...rest, ...renewed })])
+    yield* store.commit(getKeyBucketPartition(bucket), [
+      keyRecords.replace(entry.value, keepRevision(entry.value, { ...rest, ...renewed }))
+    ])
     return "reencrypted" as const
   })
 
-  return function* () {
+  return function* (others: ReencryptOthers = Effect.succeed([])) {
     const counts = { reencrypted: 0, unchanged: 0, notStored: 0, undecryptable: 0 }
     for (const bucket of yield* buckets.all) {
       // From the newest on: keys that are created meanwhile already use the primary secret.
@@ -80,7 +83,7 @@ export const makeReencryptKeys = (secretBox: SecretBox["Service"], buckets: KeyB
         })
       )
     }
-    for (const outcome of yield* reencryptWebhooks(secretBox)) counts[outcome]++
+    for (const outcome of yield* others) counts[outcome]++
     if (counts.notStored + counts.undecryptable === 0) yield* deleteOtherSecretIds(secretBox)
     return counts
   }

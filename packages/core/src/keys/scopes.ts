@@ -1,8 +1,6 @@
 /**
  * Decides whether the scopes of a key suffice for a request.
  */
-const noScopes: ReadonlyArray<string> = []
-
 const covers = (granted: string, required: string): boolean =>
   granted === required || granted === "*" || (granted.endsWith(":*") && required.startsWith(granted.slice(0, -1)))
 
@@ -10,5 +8,4 @@ const covers = (granted: string, required: string): boolean =>
 export const findMissingScopes = (
   granted: ReadonlyArray<string> | undefined,
   required: ReadonlyArray<string>
-): ReadonlyArray<string> =>
-  required.length === 0 ? noScopes : required.filter((scope) => !granted?.some((grant) => covers(grant, scope)))
+): ReadonlyArray<string> => required.filter((scope) => !granted?.some((grant) => covers(grant, scope)))

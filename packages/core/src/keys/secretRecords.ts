@@ -2,15 +2,18 @@
  * Records the ids of the secrets that a store was used with. A process that has none of these secrets could neither
  * find nor decrypt any key, so it fails at startup. An id reveals nothing about its secret.
  */
+
+import {
+  Collection,
+  ConfigurationError,
+  Partition,
+  retryOnConflict,
+  type SecretBox,
+  Store,
+  StoreConflict,
+  Timestamp
+} from "@tollgate/store/internal"
 import { DateTime, Effect, Schema } from "effect"
-import type { SecretBox } from "../crypto/SecretBox.ts"
-import { ConfigurationError } from "../runtime/ConfigurationError.ts"
-import { Timestamp } from "../schema/Timestamp.ts"
-import * as Collection from "../store/Collection.ts"
-import * as Partition from "../store/Partition.ts"
-import { retryOnConflict } from "../store/retryOnConflict.ts"
-import { Store } from "../store/Store.ts"
-import { StoreConflict } from "../store/StoreError.ts"
 
 const secretRecords = Collection.make({
   name: "secret",

@@ -2,116 +2,174 @@
  * Verifies an API key. This is the hot path: it decodes only the fields it needs, and completes synchronously when the
  * store does.
  */
-import { DateTime, Effect } from "effect"
-import type { SecretBox } from "../crypto/SecretBox.ts"
+
+import {
+  deepFreeze,
+  type HotPath,
+  type Partition,
+  RecordUnreadable,
+  type RecordWithParent,
+  type SecretBox,
+  type StoreError,
+  type TrustedClock
+} from "@tollgate/store/internal"
+import { DateTime, Effect, Predicate } from "effect"
 import type { KeyId, StoredKey } from "../records/ApiKey.ts"
 import type { ConsumerId, ConsumerName } from "../records/Consumer.ts"
 import { consumerRecords } from "../records/consumerRecords.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
 import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
-import { byHash, keyRecords } from "../records/keyRecords.ts"
-import { deepFreeze } from "../runtime/deepFreeze.ts"
-import type { TrustedClock } from "../runtime/TrustedClock.ts"
-import type { HotPath } from "../store/HotPath.ts"
-import type { Partition } from "../store/Partition.ts"
-import type { RecordWithParent, StoreRecord } from "../store/Store.ts"
-import { RecordUnreadable, type StoreError } from "../store/StoreError.ts"
-import type { KeyUse } from "./KeyUse.ts"
-import { hashForLookup } from "./keyHashes.ts"
-import type { RecentKeys } from "./RecentKeys.ts"
-import type { KeyCheck, KeyRefusal, Verified } from "./Verification.ts"
+import { hashPrefix, keyRecords } from "../records/keyRecords.ts"
+import type { IpSource, IsIpAllowed } from "./ipAddresses.ts"
+import { hashAsImportedKey } from "./keyHashes.ts"
+import { findRoll } from "./rolls.ts"
+import type { FoundKey, KeyCheck, KeyOwner, KeyRefusal, Verified } from "./Verification.ts"
 import type { VerifyCache } from "./VerifyCache.ts"
 
 const maxKeyLength = 256
 
-type Restrictions = Pick<typeof StoredKey.Encoded, "expiresOn" | "disabled" | "scopes">
+/** What limits the use of a key. */
+type Restrictions = Pick<typeof StoredKey.Encoded, "expiresOn" | "disabled" | "scopes" | "ipAllow" | "roll">
 
-const restrictionNames = ["expiresOn", "disabled", "scopes"] satisfies ReadonlyArray<keyof Restrictions>
+const restrictionNames = ["expiresOn", "disabled", "scopes", "ipAllow"] satisfies ReadonlyArray<keyof Restrictions>
 const noRestrictions: Restrictions = {}
 
-/** What limits the use of a key. Records without these fields, which are most of them, are not parsed. */
-const parseRestrictions = (record: StoreRecord): Restrictions | RecordUnreadable =>
-  keyRecords.lacksFields(record, restrictionNames) ? noRestrictions : keyRecords.parseUnchecked(record)
-
 const malformedKey: KeyRefusal = { valid: false, reason: "malformed-key" }
-const unknownKey: KeyRefusal = { valid: false, reason: "unknown-key" }
+const unknownKey: RefusedKey = { valid: false, refusal: { valid: false, reason: "unknown-key" } }
 const expiredKey: KeyRefusal = { valid: false, reason: "expired-key" }
 const disabledKey: KeyRefusal = { valid: false, reason: "disabled-key" }
+const disabledConsumer: KeyRefusal = { valid: false, reason: "disabled-consumer" }
 
-/** The result for a key and its consumer, apart from the expiry. A key without a consumer was removed with it. */
-const toVerified = ({ record, parent }: RecordWithParent): Verified | KeyRefusal | RecordUnreadable => {
+/** A key that is refused at any time, from any address. */
+interface RefusedKey {
+  readonly valid: false
+  readonly refusal: KeyRefusal
+  /** Whose key it is, if it exists. */
+  readonly owner?: KeyOwner | undefined
+}
+
+/** The result for a key and its consumer, apart from the expiry and the address. A key without a consumer was removed with it. */
+const toVerified = ({ record, parent }: RecordWithParent): FoundKey | RefusedKey | RecordUnreadable => {
   if (parent === undefined) return unknownKey
-  const restrictions = parseRestrictions(record)
-  if (restrictions instanceof RecordUnreadable) return restrictions
-  const { expiresOn, disabled, scopes } = restrictions
-  if (disabled === true) return disabledKey
   const consumer = consumerRecords.parseUnchecked(parent)
   if (consumer instanceof RecordUnreadable) return consumer
-  const { id, name, tags = {}, metadata = {} } = consumer
-  const verified: Verified = {
-    valid: true,
-    consumer: { id: id as ConsumerId, name: name as ConsumerName, tags, metadata },
+  const { id, name, customerKey, tags = {}, metadata = {}, disabled: isDisabled } = consumer
+  const { rolls: { pending = [] } = {} } = consumer
+  // Its consumer was removed, and another one has the name. Quotation marks in other fields are escaped.
+  if (!record.body.includes(`"consumerId":"${id}"`)) return unknownKey
+  const owner: KeyOwner = {
+    consumer: {
+      id: id as ConsumerId,
+      name: name as ConsumerName,
+      ...(customerKey === undefined ? {} : { customerKey }),
+      tags,
+      metadata
+    },
     keyId: keyRecords.keyInCollection(record) as KeyId
   }
-  if (expiresOn === undefined && scopes === undefined) return verified
+  if (isDisabled === true) return { valid: false, refusal: disabledConsumer, owner }
+  // Records without restrictions, which are most of them, are not parsed.
+  const isUnrestricted = pending.length === 0 && keyRecords.lacksFields(record, restrictionNames)
+  const restrictions: Restrictions | RecordUnreadable = isUnrestricted
+    ? noRestrictions
+    : keyRecords.parseUnchecked(record)
+  if (restrictions instanceof RecordUnreadable) return restrictions
+  const { disabled, scopes, ipAllow } = restrictions
+  if (disabled === true) return { valid: false, refusal: disabledKey, owner }
+  const expiresOn = restrictions.expiresOn ?? (isUnrestricted ? undefined : findRoll(pending, restrictions)?.expiresOn)
+  const verified: Verified = { valid: true, consumer: owner.consumer, keyId: owner.keyId }
+  if (expiresOn === undefined && scopes === undefined && ipAllow === undefined) return verified
   return {
     ...verified,
     ...(expiresOn === undefined ? {} : { expiresOn: DateTime.makeUnsafe(expiresOn) }),
-    ...(scopes === undefined ? {} : { scopes })
+    ...(scopes === undefined ? {} : { scopes }),
+    ...(ipAllow === undefined ? {} : { ipAllow })
   }
 }
 
 interface VerifyServices {
   readonly secretBox: SecretBox["Service"]
   readonly cache: VerifyCache["Service"]
-  readonly keyUse: KeyUse["Service"]
-  readonly recentKeys: RecentKeys
   readonly trustedClock: TrustedClock["Service"]
+  readonly isIpAllowed: IsIpAllowed
 }
 
-/** Verifies a key of a bucket. Returns an `Exit` if the store answers at once. */
-export type VerifyKey = (bucket: KeyBucket, key: string, hotPath: HotPath) => Effect.Effect<KeyCheck, StoreError>
+/** The check of a key, with what is recorded of it. */
+export interface CheckedKey {
+  readonly check: KeyCheck
+  /** The key, if it exists and is not disabled: also one that has expired, or is used from another address. */
+  readonly found?: FoundKey | undefined
+  /** Whose key it is, if it exists, also if it was refused. */
+  readonly owner?: KeyOwner | undefined
+  readonly partition: Partition.Partition
+  /** The hash under the primary secret; `undefined` if the key was not looked up in the store. */
+  readonly hash: string | undefined
+  /** When the key was checked, in epoch milliseconds. */
+  readonly now: number
+}
 
-export const makeVerify = ({ secretBox, cache, keyUse, recentKeys, trustedClock }: VerifyServices): VerifyKey => {
-  /** Judges the expiry, also of a cached result, and notes the use of a key that passes. */
-  const toKeyCheck = (partition: Partition, verified: Verified, now: number): KeyCheck => {
-    if (verified.expiresOn !== undefined && DateTime.toEpochMillis(verified.expiresOn) <= now) return expiredKey
-    keyUse.note(partition, verified.keyId, now)
-    return verified
-  }
+/** Checks a key of a bucket. Returns an `Exit` if the store answers at once. The caller records the check. */
+export type CheckKey = (
+  bucket: KeyBucket,
+  key: string,
+  hotPath: HotPath,
+  ip: IpSource
+) => Effect.Effect<CheckedKey, StoreError>
 
-  return (bucket, key, { clock, store }) => {
-    if (typeof key !== "string" || key.length > maxKeyLength || !secretBox.isWellFormed(key)) {
-      return Effect.succeed(malformedKey)
-    }
+/** Checks what depends on the time and on the address of the request. */
+const judge = (found: FoundKey, now: number, ip: IpSource, isIpAllowed: IsIpAllowed): KeyCheck => {
+  if (found.expiresOn !== undefined && DateTime.toEpochMillis(found.expiresOn) <= now) return expiredKey
+  if (found.ipAllow === undefined) return found
+  const { ipAllow, ...verified } = found
+  const { consumer, keyId } = verified
+  return isIpAllowed(ipAllow, ip) ? verified : { valid: false, reason: "ip-not-allowed", consumer, keyId }
+}
+
+export const makeCheckKey =
+  ({ secretBox, cache, trustedClock, isIpAllowed }: VerifyServices): CheckKey =>
+  (bucket, key, { clock, store }, ip) => {
     const partition = getKeyBucketPartition(bucket)
+    if (typeof key !== "string" || key.length > maxKeyLength || !secretBox.isWellFormed(key)) {
+      return Effect.succeed({ check: malformedKey, partition, hash: undefined, now: trustedClock.readMillis(clock) })
+    }
     const valueHashes = secretBox.keyHashes(key)
-    const [primaryHash = ""] = valueHashes
+    const [hash = ""] = valueHashes
     // The monotonic clock: adjusting the wall clock must not extend the life of a cached result.
     const monotonicNow = cache.enabled ? Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n) : 0
-    const cached = cache.get(partition, primaryHash, monotonicNow)
-    if (cached !== undefined) return Effect.succeed(toKeyCheck(partition, cached, trustedClock.readMillis(clock)))
-    const generation = cache.generation()
-    const hashes = hashForLookup(secretBox, key, valueHashes)
+    const cached = cache.enabled ? cache.get(partition, hash, monotonicNow) : undefined
+    if (cached !== undefined) {
+      const now = trustedClock.readMillis(clock)
+      return Effect.succeed({
+        check: judge(cached, now, ip, isIpAllowed),
+        owner: cached,
+        partition,
+        hash: undefined,
+        now
+      })
+    }
+    const generation = cache.enabled ? cache.generation() : 0
+    // A generated key is not looked up as an imported one, which would take half as long again in memory, and twice as
+    // long on SQLite.
+    const hashes = secretBox.hasKeyPrefix(key) ? valueHashes : [...valueHashes, ...hashAsImportedKey(secretBox, key)]
     return Effect.flatMapEager(
       store.getByUniqueKey(
         partition,
-        hashes.map((hash) => keyRecords.uniqueKey(byHash(hash)))
+        hashes.map((hash) => hashPrefix + hash)
       ),
-      (matches): Effect.Effect<KeyCheck, StoreError> => {
-        const match = matches.find((match) => match !== undefined)
-        const verified = match === undefined ? unknownKey : toVerified(match)
-        if (verified instanceof RecordUnreadable) return Effect.fail(verified)
+      (matches): Effect.Effect<CheckedKey, StoreError> => {
+        const match = matches.find(Predicate.isNotUndefined)
+        const found = match === undefined ? unknownKey : toVerified(match)
+        if (found instanceof RecordUnreadable) return Effect.fail(found)
         const now = trustedClock.readMillis(clock)
-        recentKeys.note(partition, primaryHash, verified.valid ? verified : undefined, now)
-        if (!verified.valid) return Effect.succeed(verified)
-        if (cache.enabled) {
-          const scopesBytes = verified.scopes === undefined ? 0 : (match?.record.body.length ?? 0)
-          const bytes = (match?.parent?.body.length ?? 0) + scopesBytes
-          cache.set(partition, primaryHash, { result: deepFreeze(verified), bytes }, monotonicNow, generation)
+        if (!found.valid) {
+          return Effect.succeed({ check: found.refusal, owner: found.owner, partition, hash, now })
         }
-        return Effect.succeed(toKeyCheck(partition, verified, now))
+        if (cache.enabled) {
+          const hasLists = found.scopes !== undefined || found.ipAllow !== undefined
+          const bytes = (match?.parent?.body.length ?? 0) + (hasLists ? (match?.record.body.length ?? 0) : 0)
+          cache.set(partition, hash, { result: deepFreeze(found), bytes }, monotonicNow, generation)
+        }
+        return Effect.succeed({ check: judge(found, now, ip, isIpAllowed), found, owner: found, partition, hash, now })
       }
     )
   }
-}

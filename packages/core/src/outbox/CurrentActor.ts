@@ -4,9 +4,12 @@
  */
 import { Context, Effect, Schema } from "effect"
 
+/** Who caused an event. */
 export const Actor = Schema.Struct({
   type: Schema.Literals(["token", "host", "system"]),
-  id: Schema.optionalKey(Schema.String)
+  id: Schema.optionalKey(Schema.String),
+  /** The name of the token, or of the person. */
+  name: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "EventActor" })
 export type Actor = typeof Actor.Type
 

@@ -1,37 +1,61 @@
 /**
  * An event: what was changed, when, and by whom.
  */
+
+import { AccountName, Id, Timestamp } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { Id } from "../schema/Id.ts"
-import { AccountName } from "../schema/Names.ts"
-import { Timestamp } from "../schema/Timestamp.ts"
 import { Actor } from "./CurrentActor.ts"
 
-/** The kinds of resources, and what can happen to each. */
-const actions = {
-  consumer: ["created", "updated", "deleted", "key_rolled"],
-  key: ["created", "updated", "deleted"],
-  metering_bucket: ["created", "deleted"],
-  plan: ["created", "updated", "deleted"],
-  subscription: ["created", "updated", "deleted", "status_changed"],
-  quota: ["threshold_reached"],
-  deployment: ["created", "succeeded", "failed", "deleted"],
-  webhook: ["created", "updated", "deleted", "disabled"]
-} as const
+/** The types of events. A module adds those that it records: `declare module` merges them into this interface. */
+export interface EventTypes {
+  "consumer.created": true
+  "consumer.updated": true
+  "consumer.deleted": true
+  "consumer.key_rolled": true
+  "key.created": true
+  "key.updated": true
+  "key.deleted": true
+  "key.expiring": true
+  "key.revealed": true
+  "metering_bucket.created": true
+  "metering_bucket.deleted": true
+  "plan.created": true
+  "plan.updated": true
+  "plan.deleted": true
+  "subscription.created": true
+  "subscription.updated": true
+  "subscription.deleted": true
+  "subscription.status_changed": true
+  "usage.adjusted": true
+  "quota.threshold_reached": true
+  "grant.created": true
+  "grant.voided": true
+  "grant.depleted": true
+  "grant.expired": true
+}
 
-type Actions = typeof actions
-export type EventGroup = keyof Actions
-export type EventType = { [Group in EventGroup]: `${Group}.${Actions[Group][number]}` }[EventGroup]
-
-export const eventTypes = Object.entries(actions).flatMap(([group, names]) =>
-  names.map((name) => `${group}.${name}`)
-) as ReadonlyArray<EventType>
-
+/** A type of event, such as `consumer.created`. */
+export type EventType = keyof EventTypes
+type EventGroup = EventType extends `${infer Group}.${string}` ? Group : never
 /** One type, or all types of a group: `consumer.*`. */
-export const eventTypePatterns = [
-  ...eventTypes,
-  ...Object.keys(actions).map((group) => `${group}.*` as const)
-] as ReadonlyArray<EventType | `${EventGroup}.*`>
+export type EventTypePattern = EventType | `${EventGroup}.*`
+
+/** The types, and all types of each group. */
+export const toPatterns = (eventTypes: ReadonlyArray<string>): ReadonlyArray<EventTypePattern> => [
+  ...(eventTypes as ReadonlyArray<EventType>),
+  ...[...new Set(eventTypes.map((type) => type.slice(0, type.indexOf(".")) as EventGroup))].map(
+    (group) => `${group}.*` as const
+  )
+]
+
+export interface EventDescription {
+  readonly description: string
+  /** The resource as events show it. */
+  readonly data: Schema.Codec<unknown, unknown>
+}
+
+/** What each type of event describes, and the schema of its data. */
+export type EventCatalog = { readonly [Type in EventType]?: EventDescription }
 
 /** The id of an event. It begins with `evt_`. */
 export const EventId = Id("evt").pipe(Schema.brand("EventId"))
@@ -39,7 +63,8 @@ export type EventId = typeof EventId.Type
 
 /** What an event is about. */
 export const Subject = Schema.Struct({
-  type: Schema.Literals(["consumer", "key", "metering_bucket", "plan", "subscription", "deployment", "webhook"]),
+  /** The kind of resource: `consumer`, `key`, `plan` and so on. */
+  type: Schema.String,
   id: Schema.String,
   /** The name of a resource that has one. */
   name: Schema.optionalKey(Schema.String)

@@ -2,8 +2,9 @@
  * An event in an outbox or a log. Its data was parsed from JSON, or is about to be written as JSON: the schema of all JSON
  * values would only visit each of them again, for every event that is written or moved.
  */
+
+import { formatTimestamp } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { formatTimestamp } from "../schema/Timestamp.ts"
 import { Event, type EventData } from "./Event.ts"
 
 const isObject = (value: unknown): value is EventData =>

@@ -5,7 +5,7 @@ const maxBytes = 16 * 1024
 const isWithinLimit = (data: EventData): boolean => Buffer.byteLength(JSON.stringify(data)) <= maxBytes
 
 /** What identifies a resource. These fields are always short. */
-const identifying = ["id", "name"]
+const identifying = ["id", "name", "consumerName", "keyBucketName"]
 
 /**
  * Limits the data of an event to 16 KiB: leaves out `metadata`, and then the largest fields. `truncated` says that

@@ -2,15 +2,16 @@
  * Counts the events that arrived before another one. The store can only skip a number of records, so this searches for
  * the number: events have ascending versions, because they are never written again.
  */
+
+import type { Partition } from "@tollgate/store/internal"
 import { Effect } from "effect"
-import type { Partition } from "../store/Partition.ts"
 import { eventRecords } from "./eventRecords.ts"
 
 /** How many places each round trip looks at. 100,000 events take three round trips. */
 const probes = 48
 
 export const countEventsBefore = Effect.fnUntraced(function* (
-  partition: Partition,
+  partition: Partition.Partition,
   where: ReadonlyArray<string>,
   version: number
 ) {

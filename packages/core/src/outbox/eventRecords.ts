@@ -1,14 +1,21 @@
 /**
  * The event log of an account: its events in order of arrival, and how far each outbox has been moved to the log.
  */
+
+import { Collection } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import * as Collection from "../store/Collection.ts"
+import type { Event } from "./Event.ts"
 import { encodeStoredEvent, StoredEvent } from "./StoredEvent.ts"
 
 export const byType = (type: string): string => `type:${type}`
 export const byGroup = (group: string): string => `group:${group}`
+/** Changes are those of people, tokens and the host; everything else is of the system. */
+export const getOrigin = ({ actor }: Pick<Event, "actor">): "change" | "system" =>
+  actor.type === "system" ? "system" : "change"
+export const byOrigin = (origin: ReturnType<typeof getOrigin>): string => `origin:${origin}`
 export const bySubject = (id: string): string => `subject:${id}`
 
+/** The events of an account, in its log. */
 export const eventRecords = Collection.make({
   name: "event",
   countsBytes: false,
@@ -16,7 +23,12 @@ export const eventRecords = Collection.make({
   schema: StoredEvent,
   encode: encodeStoredEvent,
   key: ({ id }) => id,
-  indexTerms: ({ type, subject }) => [byType(type), byGroup(type.slice(0, type.indexOf("."))), bySubject(subject.id)]
+  indexTerms: (event) => [
+    byType(event.type),
+    byGroup(event.type.slice(0, event.type.indexOf("."))),
+    bySubject(event.subject.id),
+    byOrigin(getOrigin(event))
+  ]
 })
 
 /**

@@ -2,7 +2,7 @@
  * The outbox of a partition: the events of its changes, in the order of the changes, each written in the commit of its
  * change. The relay moves them to the log of the account.
  */
-import * as Collection from "../store/Collection.ts"
+import { Collection } from "@tollgate/store/internal"
 import { encodeStoredEvent, StoredEvent } from "./StoredEvent.ts"
 
 export const outboxRecords = Collection.make({

@@ -1,35 +1,53 @@
 /**
- * A store for the services: a commit that leaves work for the relay, such as an event, is preceded by an entry in
- * the directory of partitions with such work, and followed by a signal to the relay of this process. No operation can
- * forget either.
+ * A store for the services: a commit that leaves work for the relay, such as an event, is preceded by an entry in the
+ * directory of work, and followed by a signal to the relay of this process. No operation can forget either.
  */
-import { Effect, Layer } from "effect"
-import { BoundedMap } from "../runtime/BoundedMap.ts"
-import { makeKeyedLocks } from "../runtime/keyedLocks.ts"
-import { getEventsAccount, type Partition } from "../store/Partition.ts"
-import { type Change, type Commit, Store, type StoreOperations } from "../store/Store.ts"
-import { withNow } from "../store/withNow.ts"
+
+import { type Change, getEventsAccount, type Partition, Store } from "@tollgate/store/internal"
+import { DateTime, Effect, Layer } from "effect"
+import { Background } from "../jobs/Background.ts"
+import { DueWork } from "../jobs/DueWork.ts"
+import { HeldWork } from "../jobs/HeldWork.ts"
 import { outboxRecords } from "./outboxRecords.ts"
-import { entryLifetimeMs, markPending } from "./pendingRecords.ts"
-import { RelaySignals } from "./RelaySignals.ts"
-import { readMonotonicMillis } from "./readMonotonicMillis.ts"
+import { AllWorkRecords, type WorkRecords } from "./WorkRecords.ts"
 
-/** The prefixes of the keys of events in an outbox and in a log, and of webhooks. */
-const workPrefixes = ["outbox/", "event/", "webhook/"]
+/** Events that a process without background work has left, for the others. */
+export const eventsJob = { name: "events" }
 
-/** The prefix of the index terms of deliveries that can be attempted at once. */
-const newDeliveryPrefix = "delivery/new:"
+/** Events in an outbox and in a log, and calls of hooks. */
+const ownWork: WorkRecords = { newKeys: ["outbox/", "event/"], heldKeys: ["hook/"] }
 
-const leavesWork = (changes: ReadonlyArray<Change>): boolean =>
-  changes.some(
-    (change) =>
-      change._tag === "Put" &&
-      (workPrefixes.some((prefix) => change.key.startsWith(prefix)) ||
-        change.indexTerms.some((term) => term.startsWith(newDeliveryPrefix)))
-  )
+type Work = "new" | "held" | undefined
+
+/** Makes the function that finds what a commit leaves: new work for the relay, or work that this process does already. */
+const makeFindWork = (ofModules: ReadonlyArray<WorkRecords>) => {
+  const merge = (part: keyof WorkRecords) => [ownWork, ...ofModules].flatMap((records) => records[part] ?? [])
+  const [newKeys, newTerms, heldKeys, heldTerms] = [
+    merge("newKeys"),
+    merge("newTerms"),
+    merge("heldKeys"),
+    merge("heldTerms")
+  ]
+  const has = (
+    { key, indexTerms }: Extract<Change, { readonly _tag: "Put" }>,
+    keys: ReadonlyArray<string>,
+    terms: ReadonlyArray<string>
+  ): boolean =>
+    keys.some((prefix) => key.startsWith(prefix)) ||
+    indexTerms.some((term) => terms.some((prefix) => term.startsWith(prefix)))
+  return (changes: ReadonlyArray<Change>): Work => {
+    let work: Work
+    for (const change of changes) {
+      if (change._tag !== "Put") continue
+      if (has(change, newKeys, newTerms)) return "new"
+      if (has(change, heldKeys, heldTerms)) work = "held"
+    }
+    return work
+  }
+}
 
 /** The account of work in a partition. That of a metering bucket does not name it, but its events do. */
-const findAccount = (partition: Partition, changes: ReadonlyArray<Change>): string => {
+const findAccount = (partition: Partition.Partition, changes: ReadonlyArray<Change>): string => {
   const ofLog = getEventsAccount(partition)
   if (ofLog !== undefined) return ofLog
   const event = changes.find((change) => change._tag === "Put" && change.key.startsWith("outbox/"))
@@ -37,62 +55,29 @@ const findAccount = (partition: Partition, changes: ReadonlyArray<Change>): stri
   return parsed !== undefined && "accountName" in parsed ? parsed.accountName : partition
 }
 
-/** An entry in the directory that this process has written. */
-interface Mark {
-  readonly accountName: string
-  readonly at: number
-}
-
-/** How many partitions a process remembers to have marked. */
-const maxMarked = 10_000
-
-export const makeOutboxStore = (
-  store: StoreOperations,
-  signals: Pick<RelaySignals["Service"], "add">,
-  readMillis = readMonotonicMillis
-): StoreOperations => {
-  const marks = new BoundedMap<Partition, Mark>(maxMarked)
-  const lock = makeKeyedLocks()
-
-  const findMark = (partition: Partition): Mark | undefined => {
-    const mark = marks.get(partition)
-    return mark !== undefined && readMillis() < mark.at + entryLifetimeMs ? mark : undefined
-  }
-
-  const ensureMarked = (partition: Partition, accountName: string) =>
-    Effect.suspend(() => {
-      if (findMark(partition) !== undefined) return Effect.void
-      const at = readMillis()
-      return Effect.tap(
-        markPending(store, partition, accountName),
-        Effect.sync(() => marks.set(partition, { accountName, at }))
-      )
-    })
-
-  const { now } = store.commit
-  return {
-    ...store,
-    commit: withNow<Commit>(
-      (partition, changes, idempotency) => {
-        if (!leavesWork(changes)) return store.commit(partition, changes, idempotency)
-        const mark = findMark(partition)
-        const accountName = mark?.accountName ?? findAccount(partition, changes)
-        const commit = Effect.ensuring(
-          store.commit(partition, changes, idempotency),
-          // Also after a failure: if the reply was lost, the work may be there.
-          Effect.sync(() => signals.add(partition, accountName))
-        )
-        if (mark !== undefined) return commit
-        return Effect.andThen(lock(partition, ensureMarked(partition, accountName)), commit)
-      },
-      now && ((partition, changes, clock) => (leavesWork(changes) ? undefined : now(partition, changes, clock)))
-    )
-  }
-}
-
-export const outboxStoreLayer: Layer.Layer<Store, never, Store | RelaySignals> = Layer.effect(
+export const outboxStoreLayer: Layer.Layer<Store, never, Store | HeldWork | DueWork> = Layer.effect(
   Store,
   Effect.gen(function* () {
-    return makeOutboxStore(yield* Store, yield* RelaySignals)
+    const store = yield* Store
+    const heldWork = yield* HeldWork
+    const dueWork = yield* DueWork
+    const hasBackground = yield* Background
+    const findWork = makeFindWork(yield* AllWorkRecords)
+    /** Entries that are due at once are never relied on: each commit writes one. */
+    const leaveToOthers = Effect.fnUntraced(function* (partition: Partition.Partition, changes: ReadonlyArray<Change>) {
+      const accountName = Effect.sync(() => findAccount(partition, changes))
+      const ensure = dueWork.ensure(eventsJob, partition, accountName, yield* DateTime.now)
+      yield* Effect.catchTag(ensure, "RecordUnreadable", Effect.die)
+    })
+    return {
+      ...store,
+      commit: (partition, changes, idempotency) => {
+        const commit = store.commit(partition, changes, idempotency)
+        const work = findWork(changes)
+        if (work === undefined) return commit
+        if (!hasBackground) return Effect.andThen(leaveToOthers(partition, changes), commit)
+        return heldWork.commit(partition, () => findAccount(partition, changes), commit, work === "new")
+      }
+    }
   })
 )

@@ -1,8 +1,5 @@
+import { type AccountName, type Change, Ids, skipChecks } from "@tollgate/store/internal"
 import { Clock, DateTime, Effect } from "effect"
-import * as Id from "../crypto/Id.ts"
-import type { AccountName } from "../schema/Names.ts"
-import { skipChecks } from "../schema/skipChecks.ts"
-import type { Change } from "../store/Store.ts"
 import { boundData } from "./boundData.ts"
 import { CurrentActor } from "./CurrentActor.ts"
 import { type Event, type EventData, EventId, type EventType, type Subject } from "./Event.ts"
@@ -15,9 +12,10 @@ export interface EventFields {
   readonly data: EventData
 }
 
+/** Makes an event of the current actor, with a new id. */
 export const makeEvent = (type: string, { data, ...fields }: EventFields): Effect.Effect<Event> =>
   Effect.withFiber((fiber) =>
-    Effect.map(Id.generate("evt"), (id) => ({
+    Effect.map(Ids.generate("evt"), (id) => ({
       id: EventId.make(id, skipChecks),
       type,
       occurredOn: DateTime.makeUnsafe(fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()),

@@ -2,9 +2,9 @@
  * Copies the input of callers in process and in a client to plain JSON. A `Date` is accepted where a timestamp is, and
  * nowhere else: as JSON it would be a string that the caller did not write.
  */
+
+import { type InvalidInput, invalidBody, invalidParameter, Timestamp } from "@tollgate/store/internal"
 import { SchemaAST } from "effect"
-import { type InvalidInput, invalidBody, invalidParameter } from "../schema/InvalidInput.ts"
-import { Timestamp } from "../schema/Timestamp.ts"
 
 const timestampChecks = SchemaAST.toEncoded(Timestamp.ast).checks
 

@@ -1,13 +1,13 @@
 /**
  * Follows the event log of an account through its list, in process and in a client.
  */
+
+import { invalidParameter, run } from "@tollgate/store/internal"
 import { Effect } from "effect"
 import type { EventsMethods } from "../events/EventsApi.ts"
 import type { EventJson } from "../outbox/Event.ts"
-import { invalidParameter } from "../schema/InvalidInput.ts"
 import type { FollowOptions } from "./handles.ts"
 import { parseOptions } from "./makeMethods.ts"
-import { run } from "./run.ts"
 
 const pollIntervalMs = 500
 const pageSize = 100

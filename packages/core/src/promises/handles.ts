@@ -4,19 +4,24 @@
  */
 import type { CallOptions, WriteCallOptions } from "../api/Methods.ts"
 import type { ConsumersMethods } from "../consumers/ConsumersApi.ts"
-import type { DeploymentsMethods } from "../deployments/DeploymentsApi.ts"
-import type { ProjectsMethods } from "../deployments/ProjectsApi.ts"
-import type { SourceContent } from "../deployments/uploads/sourceStream.ts"
 import type { EventsMethods } from "../events/EventsApi.ts"
 import type { KeyBucketsMethods } from "../keys/KeyBucketsApi.ts"
 import type { KeysMethods } from "../keys/KeysApi.ts"
 import type { VerificationJson } from "../keys/Verification.ts"
 import type { MeteringBucketsMethods } from "../metering/buckets/MeteringBucketsApi.ts"
+import type { GrantsMethods } from "../metering/credits/GrantsApi.ts"
+import type { CustomerMethods, CustomersMethods } from "../metering/customers/CustomersApi.ts"
 import type { PlansMethods } from "../metering/plans/PlansApi.ts"
 import type { SubscriptionsMethods } from "../metering/subscriptions/SubscriptionsApi.ts"
 import type { UsageMethods } from "../metering/usage/UsageApi.ts"
 import type { EventJson } from "../outbox/Event.ts"
-import type { WebhooksMethods } from "../webhooks/WebhooksApi.ts"
+import type { SearchResultsJson } from "../search/SearchApi.ts"
+
+/** The options of `verify`. */
+export interface VerifyOptions {
+  /** The IP address of the client that sent the key, for keys with `ipAllow`. Without it, they do not pass. */
+  readonly ip?: string | undefined
+}
 
 /** A key bucket: consumers and their API keys. */
 export interface KeyBucketHandle {
@@ -25,14 +30,34 @@ export interface KeyBucketHandle {
   readonly consumers: ConsumersMethods
   readonly keys: KeysMethods
   /** Checks whether a key is valid, and returns the consumer that it belongs to. No key is an invalid key. */
-  verify(key: string | undefined): Promise<VerificationJson>
+  verify(key: string | undefined, options?: VerifyOptions): Promise<VerificationJson>
 }
 
-/** A metering bucket: plans, subscriptions and usage. */
+/** A customer: a `customerKey` with subscriptions. */
+export interface CustomerHandle extends CustomerMethods {
+  readonly customerKey: string
+  /** What the customer gets beyond the allowance of its plans. */
+  readonly grants: GrantsMethods
+}
+
+/** A metering bucket: plans, subscriptions, customers and usage. */
 export interface MeteringBucketHandle {
   readonly accountName: string
-  /** The id of the metering bucket, for `metering: { meteringBucketId }`. */
+  /**
+   * The id of the metering bucket, for `metering: { meteringBucketId }`. A handle by name knows it after its first call: until
+   * then, reading it throws.
+   */
   readonly id: string
+  readonly customers: CustomersMethods
+  /**
+   * A customer of the metering bucket, by its `customerKey`.
+   *
+   * @example
+   * ```ts
+   * await billing.customer("alice").consume({ requests: 1 })
+   * ```
+   */
+  customer(customerKey: string): CustomerHandle
   readonly plans: PlansMethods
   readonly subscriptions: SubscriptionsMethods
   readonly usage: UsageMethods
@@ -45,25 +70,6 @@ export interface MeteringBucketsHandle extends MeteringBucketsMethods {
    * several processes at once.
    */
   ensure(name: string, options?: WriteCallOptions): Promise<MeteringBucketHandle>
-}
-
-/** The result of an upload. */
-export interface UploadedSource {
-  /** The id of the deployment status. */
-  readonly id: string
-  /** The SHA-256 of the source, in hexadecimal. */
-  readonly digest: string
-  readonly bytes: number
-}
-
-/** A project: branches that are deployed. */
-export interface ProjectHandle {
-  readonly accountName: string
-  readonly projectName: string
-  readonly deployments: DeploymentsMethods & {
-    /** Uploads a source archive (gzip tar) to a signed upload URL, which authorizes it, and starts the deployment. */
-    upload(uploadUrl: string, source: SourceContent, options?: CallOptions): Promise<UploadedSource>
-  }
 }
 
 export interface FollowOptions extends CallOptions {
@@ -86,20 +92,28 @@ export interface EventsHandle extends EventsMethods {
   follow(options?: FollowOptions): AsyncIterable<EventJson>
 }
 
-/** An account. Its handles reach what belongs to the account, and nothing else. */
+/** An account. Its handles reach what belongs to the account, and nothing else. Modules add to it. */
 export interface AccountHandle<KeyBucket extends KeyBucketHandle = KeyBucketHandle> {
   readonly accountName: string
   readonly keyBuckets: KeyBucketsMethods
+  /**
+   * Finds consumers, keys, customers, subscriptions, plans and what modules have by a text of 2 to 32 characters: at most 20,
+   * the best first.
+   *
+   * @example
+   * ```ts
+   * const { data } = await gate.account("acme").search("jane@")
+   * ```
+   */
+  search(text: string, options?: CallOptions): Promise<SearchResultsJson>
   /** A key bucket of the account. It exists as soon as it has a consumer. Throws if the name is invalid. */
   keyBucket(name: string): KeyBucket
   readonly meteringBuckets: MeteringBucketsHandle
-  /** A metering bucket of the account, by its id. */
-  meteringBucket(id: string): MeteringBucketHandle
-  readonly projects: ProjectsMethods
-  /** A project of the account. It exists as soon as it has a deployment. Throws if the name is invalid. */
-  project(name: string): ProjectHandle
+  /**
+   * A metering bucket of the account, by its name or its id. A name is looked up by the first call, which creates the metering
+   * bucket if it does not exist. Throws if the name is invalid.
+   */
+  meteringBucket(nameOrId: string): MeteringBucketHandle
   /** Who changed what in the account, and when. */
   readonly events: EventsHandle
-  /** Endpoints to which the events of the account are sent. */
-  readonly webhooks: WebhooksMethods
 }

@@ -1,66 +1,92 @@
 /**
  * Makes the handles of the promise API over any way to call operations.
  */
+
+import { AccountName, KeyBucketName, makeDecoder, rejectIfThrows, throwFromCaller } from "@tollgate/store/internal"
 import { Effect, Schema } from "effect"
 import type { AccountsMethods } from "../accounts/AccountsApi.ts"
+import type { OperationDescription } from "../api/describeOperations.ts"
 import type { CallOptions, IdempotentCallOptions, WriteCallOptions } from "../api/Methods.ts"
+import type { DecisionsMethods } from "../authorize/DecisionsApi.ts"
 import type { ConsumersMethods } from "../consumers/ConsumersApi.ts"
-import type { DeploymentsMethods } from "../deployments/DeploymentsApi.ts"
-import { UploadForbidden } from "../deployments/model/DeploymentError.ts"
-import type { ProjectsMethods } from "../deployments/ProjectsApi.ts"
-import type { SourceContent } from "../deployments/uploads/sourceStream.ts"
-import type { SignedUploadUrl } from "../deployments/uploads/Uploads.ts"
 import type { EventsMethods } from "../events/EventsApi.ts"
 import type { KeyBucketsMethods } from "../keys/KeyBucketsApi.ts"
 import type { KeysMethods } from "../keys/KeysApi.ts"
 import type { VerificationJson } from "../keys/Verification.ts"
 import type { MeteringBucketsMethods } from "../metering/buckets/MeteringBucketsApi.ts"
+import type { GrantsMethods } from "../metering/credits/GrantsApi.ts"
+import type { CustomerMethods, CustomersMethods } from "../metering/customers/CustomersApi.ts"
 import type { Amounts, QuotasJson } from "../metering/model/Quota.ts"
-import type { PlansMethods } from "../metering/plans/PlansApi.ts"
+import type { PlanCreateInput, PlansMethods } from "../metering/plans/PlansApi.ts"
 import type { QuotaMethods, SubscriptionsMethods } from "../metering/subscriptions/SubscriptionsApi.ts"
 import type { UsageMethods } from "../metering/usage/UsageApi.ts"
-import { descriptions } from "../operations/AllOperations.ts"
-import type { CallerScope } from "../operations/checkOwner.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
-import { makeDecoder } from "../schema/decodeInput.ts"
-import { AccountName, KeyBucketName, ProjectName } from "../schema/Names.ts"
-import type { WebhooksMethods } from "../webhooks/WebhooksApi.ts"
+import type { SearchMethods } from "../search/SearchApi.ts"
 import { ensureMeteringBucket } from "./ensureMeteringBucket.ts"
+import { makeFindBucketId, withId } from "./findBucketId.ts"
 import { followEvents } from "./followEvents.ts"
-import type {
-  AccountHandle,
-  FollowOptions,
-  KeyBucketHandle,
-  MeteringBucketHandle,
-  ProjectHandle,
-  UploadedSource
-} from "./handles.ts"
+import type { AccountHandle, FollowOptions, KeyBucketHandle, MeteringBucketHandle } from "./handles.ts"
 import { withLazyProperty } from "./lazyProperty.ts"
-import { type CallOperation, makeMethods, parseOptions, parseWriteOptions } from "./makeMethods.ts"
+import { type CallOperation, type GetMethods, makeMethods, parseWriteOptions } from "./makeMethods.ts"
 import { addPlanDefaults, addSubscriptionDefaults } from "./meteringDefaults.ts"
 import { parsePathSegment } from "./pathSegment.ts"
-import { captureCaller, rejectIfThrows, run, withCallerStack } from "./run.ts"
 
-type Verify = (input: { readonly key: string }) => Promise<VerificationJson>
+type Verify = (input: { readonly key: string; readonly ip?: string }) => Promise<VerificationJson>
+
+/** The operations on a key that a handle offers in its own way. */
+interface KeyBucketOperations extends DecisionsMethods {
+  readonly verify: Verify
+}
 
 /** What differs between a Tollgate in process and a client. */
 export interface HandleImplementation<Handle extends KeyBucketHandle> {
+  /** The operations of all modules. */
+  readonly descriptions: ReadonlyArray<OperationDescription>
+  /** What modules add to the handle of an account. */
+  readonly added: Readonly<Record<string, HandleProperty>>
   readonly call: CallOperation
   /** Why calls cannot name their actor, if they cannot. */
   readonly actorProblem?: string
-  /** Adds to the handle of a key bucket. `verify` is the operation, without a fast path. */
-  readonly makeKeyBucket: (methods: Omit<KeyBucketHandle, "verify">, names: KeyBucket, verify: Verify) => Handle
+  /** Adds to the handle of a key bucket. `operations` have no fast path. */
+  readonly makeKeyBucket: (
+    methods: Omit<KeyBucketHandle, "verify">,
+    names: KeyBucket,
+    operations: KeyBucketOperations
+  ) => Handle
   /** Consumes meters without the checks of `usage.consume`; returns `undefined` if the input needs them. */
   readonly tryConsume?: (
     scope: { readonly accountName: AccountName; readonly bucketId: string },
     subscriptionId: string,
     meters: Amounts
   ) => Promise<QuotasJson> | undefined
-  readonly upload: (url: SignedUploadUrl, source: SourceContent) => Effect.Effect<UploadedSource, unknown>
 }
+
+/** What modules make their handles with. */
+export interface HandleTools {
+  /** The operations of all modules. */
+  readonly descriptions: ReadonlyArray<OperationDescription>
+  readonly call: CallOperation
+  readonly methods: GetMethods
+}
+
+/** Makes a property of the handle of an account, on its first use. */
+export type HandleProperty = (tools: HandleTools, accountName: AccountName) => unknown
 
 interface VerifyMethod {
   readonly verify: Verify
+}
+
+/** The operations on a customer as they are declared. */
+interface DeclaredCustomerMethods extends Omit<CustomerMethods, "consume"> {
+  consume(input: { readonly meters: Amounts }, options?: IdempotentCallOptions): Promise<QuotasJson>
+}
+
+/** The operations on plans as they are declared. */
+interface DeclaredPlansMethods extends Omit<PlansMethods, "ensure"> {
+  ensure(
+    input: { readonly plans: ReadonlyArray<PlanCreateInput> },
+    options?: WriteCallOptions
+  ): ReturnType<PlansMethods["ensure"]>
 }
 
 /** The operations on quotas as they are declared. */
@@ -74,8 +100,7 @@ interface DeclaredQuotaMethods extends Pick<QuotaMethods, "quotas"> {
 
 const Names = Schema.Struct({
   accountName: Schema.optionalKey(AccountName),
-  bucketName: Schema.optionalKey(KeyBucketName),
-  projectName: Schema.optionalKey(ProjectName)
+  bucketName: Schema.optionalKey(KeyBucketName)
 })
 const decodeNames = makeDecoder(Names, "parameters")
 
@@ -83,45 +108,47 @@ const decodeNames = makeDecoder(Names, "parameters")
 const parseName = <Key extends keyof typeof Names.Type>(key: Key, name: unknown) =>
   Effect.runSync(decodeNames({ [key]: name }))[key] as NonNullable<(typeof Names.Type)[Key]>
 
-/** Parses the id, expiry and signature of an upload URL. */
-const parseUploadUrl = (uploadUrl: string): Effect.Effect<SignedUploadUrl, UploadForbidden> => {
-  const url = typeof uploadUrl === "string" && URL.canParse(uploadUrl) ? new URL(uploadUrl) : undefined
-  const [, id] = /\/v1\/uploads\/([^/]+)\.tar\.gz$/.exec(url?.pathname ?? "") ?? []
-  if (url === undefined || id === undefined) return Effect.fail(new UploadForbidden())
-  const { searchParams } = url
-  return Effect.succeed({
-    id,
-    expires: searchParams.get("expires") ?? "",
-    signature: searchParams.get("signature") ?? ""
-  })
-}
-
 /** Makes the methods of all accounts. */
-export const makeAccountsMethods = (call: CallOperation): AccountsMethods =>
-  makeMethods(descriptions, "accounts", call, {})
+export const makeAccountsMethods = (
+  descriptions: ReadonlyArray<OperationDescription>,
+  call: CallOperation
+): AccountsMethods => makeMethods(descriptions, call)("accounts", {})
 
 /** Makes the function that returns the handle of an account. */
 export const makeAccountHandles = <Handle extends KeyBucketHandle>({
+  descriptions,
+  added,
   call,
   actorProblem,
   makeKeyBucket,
-  tryConsume,
-  upload
+  tryConsume
 }: HandleImplementation<Handle>): ((accountName: string) => AccountHandle<Handle>) => {
-  const methods = <Methods>(group: string, scope: CallerScope & Readonly<Record<string, string>>): Methods =>
-    makeMethods(descriptions, group, call, scope, actorProblem)
+  const methods = makeMethods(descriptions, call, actorProblem)
 
-  const makeMeteringBucket = (accountName: AccountName, id: string): MeteringBucketHandle => {
-    const scope = { accountName, bucketId: id }
-    const plans = methods<PlansMethods>("plans", scope)
+  const findBucketId = makeFindBucketId((accountName) => methods<MeteringBucketsMethods>("buckets", { accountName }))
+
+  const makeMeteringBucket = (accountName: AccountName, nameOrId: string): MeteringBucketHandle => {
+    const { getId, resolveScope } = findBucketId(accountName, nameOrId)
+    // The id of a bucket that is known by its name is resolved when a method is called.
+    const scope = { accountName, bucketId: getId() ?? "" }
+    const plans = methods<DeclaredPlansMethods>("plans", scope, resolveScope)
     const { quotas, consume, ...subscriptions } = methods<SubscriptionsMethods & DeclaredQuotaMethods>(
       "subscriptions",
-      scope
+      scope,
+      resolveScope
     )
-    return {
+    const tryConsumeById = (subscriptionId: string, meters: Amounts) => {
+      const bucketId = getId()
+      return bucketId === undefined ? undefined : tryConsume?.({ accountName, bucketId }, subscriptionId, meters)
+    }
+    const handle = {
       accountName,
-      id,
-      plans: { ...plans, create: async (input, options) => plans.create(addPlanDefaults(input), options) },
+      plans: {
+        ...plans,
+        create: async (input, options) => plans.create(addPlanDefaults(input), options),
+        ensure: async (inputs, options) =>
+          plans.ensure({ plans: Array.isArray(inputs) ? inputs.map(addPlanDefaults) : inputs }, options)
+      },
       subscriptions: {
         ...subscriptions,
         create: async (input, options) => {
@@ -130,36 +157,34 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
           return subscriptions.create(await addSubscriptionDefaults(plans, input, values, signal), options)
         }
       },
+      customers: { list: methods<CustomersMethods>("customers", { ...scope, customerKey: "" }, resolveScope).list },
+      customer: (key) => {
+        const customerKey = parsePathSegment("customerKey", key)
+        const { consume, ...customer } = methods<DeclaredCustomerMethods>(
+          "customers",
+          { ...scope, customerKey },
+          resolveScope
+        )
+        const { get, reserve, settle, adjust, changePlan, cancel, withdrawPendingChange, series } = customer
+        return {
+          customerKey,
+          ...{ get, reserve, settle, adjust, changePlan, cancel, withdrawPendingChange, series },
+          consume: (meters, options) => consume({ meters }, options),
+          grants: methods<GrantsMethods>("grants", { ...scope, customerKey }, resolveScope)
+        }
+      },
       usage: {
-        ...methods<Omit<UsageMethods, keyof QuotaMethods>>("usage", scope),
+        ...methods<Omit<UsageMethods, keyof QuotaMethods>>("usage", scope, resolveScope),
         quotas,
         consume: (subscriptionId, meters, options) =>
           rejectIfThrows(
             () =>
-              (options === undefined ? tryConsume?.(scope, subscriptionId, meters) : undefined) ??
+              (options === undefined ? tryConsumeById(subscriptionId, meters) : undefined) ??
               consume(subscriptionId, { meters }, options)
           )
       }
-    }
-  }
-
-  const makeProject = (accountName: AccountName, projectName: ProjectName): ProjectHandle => {
-    const uploadSource = (uploadUrl: string, source: SourceContent, options?: CallOptions) => {
-      const start = async () => {
-        const { signal } = parseOptions(options)
-        return run(
-          Effect.flatMap(parseUploadUrl(uploadUrl), (url) => upload(url, source)),
-          signal,
-          call.enter?.()
-        )
-      }
-      return withCallerStack(start(), captureCaller(uploadSource))
-    }
-    return {
-      accountName,
-      projectName,
-      deployments: { ...methods<DeploymentsMethods>("deployments", { accountName, projectName }), upload: uploadSource }
-    }
+    } satisfies Omit<MeteringBucketHandle, "id">
+    return withId(handle, nameOrId, getId)
   }
 
   const makeMeteringBuckets = (accountName: AccountName, getHandle: (id: string) => MeteringBucketHandle) => {
@@ -184,17 +209,27 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
       const { verify: _, ...keys } = getKeys()
       return keys
     })
-    return makeKeyBucket(withKeys, scope, (input) => getKeys().verify(input))
+    return makeKeyBucket(withKeys, scope, {
+      verify: (input) => getKeys().verify(input),
+      authorize: (input, options) => methods<DecisionsMethods>("decisions", scope).authorize(input, options)
+    })
   }
 
-  return (name) => {
-    const accountName = parseName("accountName", name)
-    const meteringBucket = (id: string) => makeMeteringBucket(accountName, parsePathSegment("meteringBucketId", id))
+  const getAccount = (name: string): AccountHandle<Handle> => {
+    const accountName = throwFromCaller(getAccount, () => parseName("accountName", name))
+    const keyBucket = (name: string): Handle =>
+      makeKeyBucketHandle(
+        accountName,
+        throwFromCaller(keyBucket, () => parseName("bucketName", name))
+      )
+    const meteringBucket = (nameOrId: string): ReturnType<typeof makeMeteringBucket> =>
+      throwFromCaller(meteringBucket, () => makeMeteringBucket(accountName, nameOrId))
     const account = {
       accountName,
-      keyBucket: (name: string) => makeKeyBucketHandle(accountName, parseName("bucketName", name)),
-      meteringBucket,
-      project: (name: string) => makeProject(accountName, parseName("projectName", name))
+      search: (text: string, options?: CallOptions) =>
+        methods<SearchMethods>("search", { accountName }).find({ ...options, q: text }),
+      keyBucket,
+      meteringBucket
     }
     const withMeteringBuckets = withLazyProperty(account, "meteringBuckets", () =>
       makeMeteringBuckets(accountName, meteringBucket)
@@ -202,15 +237,15 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
     const withKeyBuckets = withLazyProperty(withMeteringBuckets, "keyBuckets", () =>
       methods<KeyBucketsMethods>("keyBuckets", { accountName })
     )
-    const withProjects = withLazyProperty(withKeyBuckets, "projects", () =>
-      methods<ProjectsMethods>("projects", { accountName })
-    )
-    const withWebhooks = withLazyProperty(withProjects, "webhooks", () =>
-      methods<WebhooksMethods>("webhooks", { accountName })
-    )
-    return withLazyProperty(withWebhooks, "events", () => {
+    const withEvents = withLazyProperty(withKeyBuckets, "events", () => {
       const events = methods<EventsMethods>("events", { accountName })
       return { ...events, follow: (options?: FollowOptions) => followEvents(events, options) }
     })
+    const tools = { descriptions, call, methods }
+    for (const [property, make] of Object.entries(added)) {
+      withLazyProperty(withEvents, property, () => make(tools, accountName))
+    }
+    return withEvents
   }
+  return getAccount
 }

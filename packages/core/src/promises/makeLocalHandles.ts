@@ -1,33 +1,34 @@
 /**
  * The handles of a Tollgate in process: the services, behind the same check of owners that HTTP callers pass.
  */
+
+import { type BackgroundTasks, RequestBatches, runPossiblySync, type StoreOperations } from "@tollgate/store/internal"
 import { Clock, Context, DateTime, Effect } from "effect"
+import { checkOwner, type Owners } from "../api/checkOwner.ts"
+import type { OperationDescription } from "../api/describeOperations.ts"
+import { findOperation } from "../api/findOperation.ts"
 import type { AuthorizeOptions } from "../authorize/AuthorizeOptions.ts"
 import { type AuthorizingKeyBucket, type BucketDecisions, bucketDecisions } from "../authorize/BucketDecisions.ts"
-import { toSourceStream } from "../deployments/uploads/sourceStream.ts"
-import type { Uploads } from "../deployments/uploads/Uploads.ts"
+import type { DecisionObserver } from "../authorize/DecisionObservers.ts"
 import type { ApiKeys } from "../keys/ApiKeys.ts"
-import { type KeyCheck, notVerified, type VerificationJson } from "../keys/Verification.ts"
+import { hideReason, type KeyCheck, type VerificationJson } from "../keys/Verification.ts"
+import type { MeteringBuckets } from "../metering/buckets/MeteringBuckets.ts"
 import { MeteringBucketNotFound } from "../metering/model/MeteringBucketError.ts"
 import { encodeQuotas, parseAmounts } from "../metering/model/Quota.ts"
 import type { Reservations } from "../metering/reservations/Reservations.ts"
 import type { ConsumedMeters } from "../metering/usage/ConsumeResult.ts"
 import type { SubscriptionCountError, Usage } from "../metering/usage/Usage.ts"
-import type { AllOperations } from "../operations/AllOperations.ts"
-import { checkOwner, type Owners } from "../operations/checkOwner.ts"
-import { findOperation } from "../operations/findOperation.ts"
 import { LimitHomes } from "../rateLimits/LimitHomes.ts"
+import { takeFromLimit } from "../rateLimits/takeFromLimit.ts"
 import type { KeyBucket } from "../records/KeyBucket.ts"
-import type { BackgroundTasks } from "../runtime/BackgroundTasks.ts"
-import { makeImmediate } from "../store/HotPath.ts"
-import type { StoreOperations } from "../store/Store.ts"
+import { getKeyBucketPartition } from "../records/keyBucketPartition.ts"
 import type { HostContext } from "../telemetry/makeHostContext.ts"
+import { makeHotPath, measureStore } from "../telemetry/measureStore.ts"
 import type { TelemetryShape } from "../telemetry/Telemetry.ts"
 import { type AuthorizeResultJson, encodeDecision, makeDecideFor } from "./authorize.ts"
-import type { AccountHandle, KeyBucketHandle } from "./handles.ts"
-import { makeAccountHandles, makeAccountsMethods } from "./makeHandles.ts"
+import type { AccountHandle, KeyBucketHandle, VerifyOptions } from "./handles.ts"
+import { type HandleProperty, makeAccountHandles, makeAccountsMethods } from "./makeHandles.ts"
 import type { CallOperation } from "./makeMethods.ts"
-import { runPossiblySync } from "./run.ts"
 
 /** A key bucket of a Tollgate in process. */
 export interface LocalKeyBucketHandle extends KeyBucketHandle, AuthorizingKeyBucket {
@@ -50,44 +51,63 @@ export type LocalAccountHandle = AccountHandle<LocalKeyBucketHandle>
 
 /** Encodes by hand: the schema encoder would take longer than the verification itself. */
 const encodeVerification = (check: KeyCheck): VerificationJson => {
-  if (!check.valid) return notVerified
+  if (!check.valid) return hideReason(check)
   const { expiresOn, ...rest } = check
   return expiresOn === undefined ? rest : { ...rest, expiresOn: DateTime.formatIso(expiresOn) }
 }
 
+/** The address that a caller gave. Options that throw when they are read give none, as they give no other option. */
+const readIp = (options: VerifyOptions | undefined): string | undefined => {
+  try {
+    return options?.ip
+  } catch {
+    return undefined
+  }
+}
+
 interface LocalServices {
   readonly store: StoreOperations
-  readonly operations: AllOperations
+  /** The operations of all modules, what they are and by group. */
+  readonly descriptions: ReadonlyArray<OperationDescription>
+  readonly operations: Readonly<Record<string, object>>
   readonly owners: Owners
+  /** What modules add to the handle of an account. */
+  readonly added: Readonly<Record<string, HandleProperty>>
   readonly keys: ApiKeys["Service"]
+  readonly meteringBuckets: MeteringBuckets["Service"]
   readonly usage: Usage["Service"]
   readonly reservations: Reservations["Service"]
-  readonly uploads: Uploads["Service"]
   readonly telemetry: TelemetryShape
+  readonly observers: ReadonlyArray<DecisionObserver>
   readonly tasks: BackgroundTasks
   readonly host: HostContext
 }
 
 export const makeLocalHandles = ({
   store,
+  descriptions,
   operations,
   owners,
+  added,
   keys,
+  meteringBuckets: { getAccountName },
   usage,
   reservations,
-  uploads,
   tasks,
   telemetry,
+  observers,
   host
 }: LocalServices) => {
   const enter = () => host.withActiveSpan(host.context)
   const limitHomes = new LimitHomes()
+  const batches = new RequestBatches()
   const clock = Context.get(host.context, Clock.Clock)
   /** Without a tracer, a store that answers at once needs no fiber. */
-  const immediate = host.isTraced ? undefined : makeImmediate(store, clock)
-  const verify = (bucket: KeyBucket, key: string) =>
-    immediate === undefined ? keys.verifyKey(bucket, key) : keys.checkKey(bucket, key, immediate)
-  const decideFor = makeDecideFor({ store, keys, usage, reservations }, telemetry, enter, immediate)
+  const hotPath = host.isTraced ? undefined : makeHotPath(store, clock, telemetry)
+  const verify = (bucket: KeyBucket, key: string, ip: string | undefined) =>
+    hotPath === undefined ? keys.verifyKey(bucket, key, ip) : keys.verifyOnHotPath(bucket, key, hotPath, ip)
+  const measured = measureStore(store, telemetry)
+  const decideFor = makeDecideFor({ store: measured, keys, usage, reservations }, telemetry, observers, host, hotPath)
   const call: CallOperation = Object.assign(
     (...[description, scope, request]: Parameters<CallOperation>) =>
       Effect.flatMap(
@@ -99,24 +119,33 @@ export const makeLocalHandles = ({
     { enter }
   )
   const account = makeAccountHandles<LocalKeyBucketHandle>({
+    descriptions,
+    added,
     call,
     makeKeyBucket: (handle, bucket) => {
       const decisions: BucketDecisions = {
         decide: decideFor(bucket),
         context: host.context,
         tasks,
+        batches,
+        takeFromLimit: (policy, client) =>
+          runPossiblySync(
+            takeFromLimit(measured, getKeyBucketPartition(bucket), policy, client),
+            enter(),
+            (statuses) => statuses
+          ),
         addLimits: (policies, meteringBucketId) => limitHomes.add(bucket, policies, meteringBucketId),
         rememberKeys: () => {
           keys.recentKeys.enable()
-          return (key, scopes) => keys.recentKeys.has(bucket, key, scopes, clock)
+          return (key, scopes, ip) => keys.recentKeys.has(bucket, key, scopes, clock, ip)
         }
       }
       const methods = {
-        verify: (key: string | undefined) =>
-          runPossiblySync(() => verify(bucket, key ?? ""), enter(), encodeVerification),
+        verify: (key: string | undefined, options?: VerifyOptions) =>
+          runPossiblySync(verify(bucket, key ?? "", readIp(options)), enter(), encodeVerification),
         // A value that is not a string is treated like any other malformed key.
         authorize: (key: string | undefined, options?: AuthorizeOptions) =>
-          decisions.decide(typeof key === "string" ? key : "", options, encodeDecision)
+          decisions.decide(typeof key === "string" ? key : "", options, encodeDecision, { ip: readIp(options) })
       }
       // Not enumerable, so that it is not shown with the methods.
       return Object.defineProperty(Object.assign(handle, methods), bucketDecisions, {
@@ -127,21 +156,19 @@ export const makeLocalHandles = ({
       const amounts = parseAmounts(meters)
       if (amounts === undefined || typeof subscriptionId !== "string") return undefined
       const consume = (): Effect.Effect<ConsumedMeters, SubscriptionCountError> =>
-        immediate === undefined
+        hotPath === undefined
           ? usage.consumeMeters(bucketId, subscriptionId, amounts)
-          : usage.consumeOnHotPath(bucketId, subscriptionId, amounts, immediate)
+          : usage.consumeOnHotPath(bucketId, subscriptionId, amounts, hotPath)
       return runPossiblySync(
-        () =>
-          Effect.flatMapEager(
-            owners.meteringBucket(bucketId),
-            (owner): Effect.Effect<ConsumedMeters, SubscriptionCountError> =>
-              owner.accountName === accountName ? consume() : Effect.fail(new MeteringBucketNotFound({ bucketId }))
-          ),
+        Effect.flatMapEager(
+          getAccountName(bucketId),
+          (owner): Effect.Effect<ConsumedMeters, SubscriptionCountError> =>
+            owner === accountName ? consume() : Effect.fail(new MeteringBucketNotFound({ bucketId }))
+        ),
         enter(),
         ({ quotas }) => encodeQuotas(quotas)
       )
-    },
-    upload: (url, source) => uploads.receive(url, toSourceStream(source), { transferOwnership: true })
+    }
   })
-  return { account, accounts: makeAccountsMethods(call) }
+  return { account, accounts: makeAccountsMethods(descriptions, call) }
 }

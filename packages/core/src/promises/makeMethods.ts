@@ -3,24 +3,32 @@
  * the caller likes, and is validated as it is over HTTP; output is plain JSON. Path parameters that the handle does not
  * know are arguments; the body and the options follow.
  */
+
+import {
+  captureCaller,
+  clonePlain,
+  decodeParts,
+  type Entry,
+  findUnsafeJson,
+  hasAtMost,
+  invalidParameter,
+  makeDecoder,
+  run,
+  skipChecks,
+  withCallerStack
+} from "@tollgate/store/internal"
 import { type Context, Effect, Schema } from "effect"
+import type { AnyRequest } from "../api/AnyRequest.ts"
+import type { CallerScope } from "../api/checkOwner.ts"
 import type { OperationDescription } from "../api/describeOperations.ts"
 import type { PageJson, PagePromise } from "../api/Methods.ts"
 import { getInProcessFields } from "../api/parameters.ts"
-import { rejectUnknown } from "../api/rejectUnknown.ts"
+import { rejectUnknown } from "../api/unknownFields.ts"
 import type { WithRateLimits } from "../api/withRateLimits.ts"
-import type { AnyRequest, CallerScope } from "../operations/checkOwner.ts"
+import { MeteringBucketNotFound } from "../metering/model/MeteringBucketError.ts"
 import { CurrentActor } from "../outbox/CurrentActor.ts"
-import { clonePlain } from "../runtime/deepFreeze.ts"
-import { decodeParts, makeDecoder } from "../schema/decodeInput.ts"
-import { invalidParameter } from "../schema/InvalidInput.ts"
-import { findUnsafeJson } from "../schema/SafeJson.ts"
-import { skipChecks } from "../schema/skipChecks.ts"
-import { hasAtMost } from "../schema/Text.ts"
-import type { Entry } from "../store/Collection.ts"
 import { copyBody, copyOptions, findTimestamps, isOpaque } from "./copyInput.ts"
 import { parsePathSegment } from "./pathSegment.ts"
-import { captureCaller, run, withCallerStack } from "./run.ts"
 
 /** Calls an operation: a service in process, or the HTTP API of another process. */
 export interface CallOperation {
@@ -126,12 +134,16 @@ const makeCodecs = (description: OperationDescription) => {
   return { decodeRequest, encodeResult }
 }
 
-const codecs = new WeakMap<OperationDescription, ReturnType<typeof makeCodecs>>()
+type GetCodecs = (description: OperationDescription) => ReturnType<typeof makeCodecs>
 
-const getCodecs = (description: OperationDescription) => {
-  const cached = codecs.get(description) ?? makeCodecs(description)
-  codecs.set(description, cached)
-  return cached
+/** Remembers the codecs: they are made when an operation is first called, which takes milliseconds. */
+const makeGetCodecs = (): GetCodecs => {
+  const codecs = new Map<OperationDescription, ReturnType<typeof makeCodecs>>()
+  return (description) => {
+    const known = codecs.get(description) ?? makeCodecs(description)
+    codecs.set(description, known)
+    return known
+  }
 }
 
 /** Adds an iterator over the items of all pages to the promise of a page. */
@@ -148,16 +160,25 @@ const toPagePromise = <Item>(
     }
   })
 
+/**
+ * Finds the path parameters that a handle knows by another name, such as the id of a metering bucket. `isOutdated`: what it
+ * returned before does not exist any more.
+ */
+export type ResolveScope = (isOutdated: boolean) => Promise<Fields>
+
 /** Makes one method. `scope` holds the path parameters that its handle knows. */
 const makeMethod = (
   description: OperationDescription,
   call: CallOperation,
   scope: CallerScope & Fields,
-  actorProblem: string | undefined
+  actorProblem: string | undefined,
+  getCodecs: GetCodecs,
+  resolveScope: ResolveScope | undefined
 ) => {
-  const { path, payload, owner, name, isPaged, isReadOnly } = description
+  const { method: verb, path, payload, owner, name, isPaged, isReadOnly, isBodyOptional } = description
   const openParams = [...path.matchAll(/:(\w+)/g)].flatMap(([, param = ""]) => (param in scope ? [] : [param]))
   const hasPayload = payload !== undefined
+  const isInputOptional = name === "create" || (verb === "POST" && isBodyOptional)
   /** The names of the handle that the request carries in its body or query instead of its path. */
   const namesInRequest = owner === "request" ? pick(scope, ["accountName", "projectName"]) : {}
 
@@ -169,7 +190,7 @@ const makeMethod = (
     }
     const rest = args.slice(openParams.length)
     const [argument, options] = hasPayload ? rest : [undefined, rest[0]]
-    const body = argument === undefined && name === "create" ? {} : argument
+    const body = argument === undefined && isInputOptional ? {} : argument
     const input = isPlainObject(body) && !isOpaque(body) ? { ...body, ...namesInRequest } : body
     const { signal, actor, values } = isReadOnly
       ? { actor: undefined, ...parseOptions(options) }
@@ -189,14 +210,31 @@ const makeMethod = (
     )
   }
 
+  /** Starts with the resolved scope. Nothing has happened if its bucket does not exist: then it is resolved again. */
+  const startResolved = async (prepared: ReturnType<typeof prepare>): Promise<unknown> => {
+    const startWith = async (isOutdated: boolean) =>
+      start({ ...prepared, pathParams: { ...prepared.pathParams, ...(await resolveScope?.(isOutdated)) } })
+    try {
+      return await startWith(false)
+    } catch (error) {
+      if (error instanceof MeteringBucketNotFound) return startWith(true)
+      throw error
+    }
+  }
+
   const method = (...args: ReadonlyArray<unknown>): Promise<unknown> => {
     const caller = captureCaller(method)
     const prepared = (async () => prepare(args))()
-    const result = withCallerStack(prepared.then(start), caller)
+    const result = withCallerStack(prepared.then(resolveScope === undefined ? start : startResolved), caller)
     if (!isPaged) return result
     const getPage = (after: string) =>
       withCallerStack(
-        prepared.then((call) => start({ ...call, parameters: { ...call.parameters, offset: 0, after } })),
+        prepared.then((call) =>
+          (resolveScope === undefined ? start : startResolved)({
+            ...call,
+            parameters: { ...call.parameters, offset: 0, after }
+          })
+        ),
         caller
       )
     return toPagePromise(result as Promise<PageJson<unknown>>, getPage as (after: string) => Promise<PageJson<unknown>>)
@@ -204,16 +242,27 @@ const makeMethod = (
   return method
 }
 
-/** Makes the methods of a group for one handle. */
-export const makeMethods = <Methods>(
-  descriptions: ReadonlyArray<OperationDescription>,
+/** Returns the methods of a group for a handle. `scope` holds the path parameters that the handle knows. */
+export type GetMethods = <Methods>(
   group: string,
+  scope: CallerScope & Readonly<Record<string, string>>,
+  resolveScope?: ResolveScope
+) => Methods
+
+/** Makes the methods of all handles. What they share is made once. */
+export const makeMethods = (
+  descriptions: ReadonlyArray<OperationDescription>,
   call: CallOperation,
-  scope: CallerScope & Fields,
   actorProblem?: string
-): Methods => {
-  const methods = descriptions.filter((description) => description.group === group)
-  return Object.fromEntries(
-    methods.map((description) => [description.name, makeMethod(description, call, scope, actorProblem)])
-  ) as Methods
+): GetMethods => {
+  const getCodecs = makeGetCodecs()
+  return <Methods>(group: string, scope: CallerScope & Fields, resolveScope?: ResolveScope) =>
+    Object.fromEntries(
+      descriptions
+        .filter((description) => description.group === group)
+        .map((description) => [
+          description.name,
+          makeMethod(description, call, scope, actorProblem, getCodecs, resolveScope)
+        ])
+    ) as Methods
 }

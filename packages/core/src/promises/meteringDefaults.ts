@@ -1,11 +1,13 @@
 /**
  * Defaults of plans and subscriptions for callers in process and in a client. Over HTTP all fields stay required.
  */
+
+import { InvalidInput } from "@tollgate/store/internal"
 import type { IdempotentCallOptions } from "../api/Methods.ts"
 import { UnknownPlan } from "../metering/model/PlanError.ts"
+import { subscriptionDefaults } from "../metering/model/Subscription.ts"
 import type { PlanCreateInput, PlansMethods } from "../metering/plans/PlansApi.ts"
 import type { SubscriptionCreateInput } from "../metering/subscriptions/SubscriptionsApi.ts"
-import { InvalidInput } from "../schema/InvalidInput.ts"
 
 /** Uses the label as `planExternalId`, and the other way round. */
 export const addPlanDefaults = (input: PlanCreateInput) => {
@@ -17,7 +19,7 @@ export const addPlanDefaults = (input: PlanCreateInput) => {
 
 /** Completes `planIds` by `planExternalIds`, or the other way round. */
 const completePlans = async (
-  plans: PlansMethods,
+  plans: Pick<PlansMethods, "list">,
   { planIds, planExternalIds }: Partial<SubscriptionCreateInput>,
   signal: AbortSignal | undefined
 ) => {
@@ -49,7 +51,7 @@ const makeSubscriptionExternalId = (customerKey: string, idempotencyKey: string 
   idempotencyKey === undefined ? crypto.randomUUID() : `${idempotencyKey}:${customerKey}`.slice(0, 256)
 
 export const addSubscriptionDefaults = async (
-  plans: PlansMethods,
+  plans: Pick<PlansMethods, "list">,
   input: SubscriptionCreateInput,
   { idempotencyKey }: Pick<IdempotentCallOptions, "idempotencyKey">,
   signal: AbortSignal | undefined
@@ -60,10 +62,10 @@ export const addSubscriptionDefaults = async (
   return {
     ...input,
     ...(await completePlans(plans, fields, signal)),
-    status: fields.status ?? ("active" as const),
-    type: fields.type ?? ("periodic" as const),
-    renewalStrategy: fields.renewalStrategy ?? ("monthly" as const),
-    region: fields.region ?? ("us-central1" as const),
+    status: fields.status ?? subscriptionDefaults.status,
+    type: fields.type ?? subscriptionDefaults.type,
+    renewalStrategy: fields.renewalStrategy ?? subscriptionDefaults.renewalStrategy,
+    region: fields.region ?? subscriptionDefaults.region,
     customerExternalId: fields.customerExternalId ?? customerKey,
     subscriptionExternalId: fields.subscriptionExternalId ?? makeSubscriptionExternalId(customerKey, idempotencyKey)
   }

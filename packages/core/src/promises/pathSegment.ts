@@ -1,8 +1,8 @@
-import { invalidParameter } from "../schema/InvalidInput.ts"
+import { invalidParameter } from "@tollgate/store/internal"
 
 /** For ids that callers mistake for another value: the name of the metering bucket, or the key of the customer. */
 const idMessages: Readonly<Record<string, string>> = {
-  meteringBucketId: "must be the id of a metering bucket, a string; to use a name, call meteringBuckets.ensure(name)",
+  meteringBucketId: "must be the name or the id of a metering bucket, a string",
   subscriptionId: "must be the id of a subscription, a string; find it with subscriptions.list({ customerKey })"
 }
 

@@ -1,9 +1,9 @@
 /**
  * Where the rate limits of routes are counted. A limit that is counted in two buckets would allow twice as much.
  */
+
+import { BoundedMap, ConfigurationError } from "@tollgate/store/internal"
 import type { KeyBucket } from "../records/KeyBucket.ts"
-import { BoundedMap } from "../runtime/BoundedMap.ts"
-import { ConfigurationError } from "../runtime/ConfigurationError.ts"
 import type { RateLimitPolicy } from "./RateLimit.ts"
 
 /** How many limits are remembered. */

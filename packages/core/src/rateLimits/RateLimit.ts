@@ -1,8 +1,9 @@
 /**
  * A rate limit: `limit` requests in each `per`, and up to `burst` of them at once.
  */
+
+import { maxTimeUntilFull } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { maxTimeUntilFull } from "../store/gcra.ts"
 
 const millisPerUnit = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 }
 const maxPer = 31 * millisPerUnit.day

@@ -1,5 +1,5 @@
+import { addHidden, defineError } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { addHidden, defineError } from "../errors/defineError.ts"
 import type { HeaderPolicy } from "./rateLimitHeaders.ts"
 
 export class RateLimited extends defineError<RateLimited>()(
@@ -9,17 +9,20 @@ export class RateLimited extends defineError<RateLimited>()(
     status: 429,
     title: "Too many requests",
     meaning:
-      "A rate limit of a plan or of a route is exhausted, or the subscription has too many requests in flight. " +
+      "A rate limit of a plan or of a route is exhausted, the subscription has too many requests in flight, or the " +
+      "account has too many open streams of events. " +
       "Nothing was counted.",
     remedy:
       "Wait for `retryAfterMs`, or the seconds in `Retry-After`, and send the request again. If `limit` is " +
-      "`open-reservations`, wait until requests in flight have ended.",
+      "`open-reservations`, wait until requests in flight have ended; if it is `open-streams`, end a stream.",
     detail: ({ limit, retryAfterMs }) =>
       `The rate limit "${limit}" is exhausted. Try again in ${retryAfterMs} ms. Nothing was counted.`
   },
   {
     limit: Schema.String.annotate({
-      description: "The name of the rate limit; `open-reservations` if the subscription has 1,000 requests in flight."
+      description:
+        "The name of the rate limit; `open-reservations` if the subscription has 1,000 requests in flight, and " +
+        "`open-streams` if the account follows 20 logs."
     }),
     retryAfterMs: Schema.Finite.annotate({ description: "Milliseconds after which the request can succeed." })
   }

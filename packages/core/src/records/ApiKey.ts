@@ -1,11 +1,9 @@
 /**
  * Schemas of an API key: the public form, the input of create and update, and the stored record.
  */
+
+import { clearableFields, Id, IpAllow, LongText, optionalFields, Timestamp } from "@tollgate/store/internal"
 import { Schema, Struct } from "effect"
-import { Id } from "../schema/Id.ts"
-import { clearableFields, optionalFields } from "../schema/patch.ts"
-import { LongText } from "../schema/Text.ts"
-import { Timestamp } from "../schema/Timestamp.ts"
 import { Scopes } from "./Scope.ts"
 
 /** The id of an API key. It begins with `key_`. */
@@ -20,13 +18,20 @@ export const KeyVisibility = Schema.Literals(["none", "visible", "masked"])
 export type KeyVisibility = typeof KeyVisibility.Type
 
 /** The fields that callers set, with the limits of requests. Everything else that has them is derived from here. */
-const inputFields = { expiresOn: Timestamp, description: LongText, disabled: Schema.Boolean, scopes: Scopes }
+const inputFields = {
+  expiresOn: Timestamp,
+  description: LongText,
+  disabled: Schema.Boolean,
+  scopes: Scopes,
+  ipAllow: IpAllow
+}
 
-/** The same fields as they are stored and returned: `disabled` only if it is `true`, `scopes` only if there are any. */
+/** The same fields as they are stored and returned: `disabled` only if it is `true`, lists only if they are not empty. */
 const savedFields = {
   ...optionalFields(inputFields),
   description: Schema.optionalKey(Schema.String),
-  scopes: Schema.optionalKey(Schema.Array(Schema.String))
+  scopes: Schema.optionalKey(Schema.Array(Schema.String)),
+  ipAllow: Schema.optionalKey(Schema.Array(Schema.String))
 }
 
 /** The fields that Tollgate sets. */
@@ -38,6 +43,9 @@ export const publicFieldNames = Struct.keys({ ...generatedFields, ...savedFields
 /** An API key. `key` is its value, present only if it was requested. */
 export const ApiKey = Schema.Struct({
   ...generatedFields,
+  /** Whose key it is. */
+  consumerName: Schema.String,
+  keyBucketName: Schema.String,
   ...savedFields,
   /** When the key last passed a check, to the minute. Tollgate writes it up to 15 seconds later. */
   lastUsedOn: Schema.optionalKey(Timestamp),
@@ -52,9 +60,7 @@ export const SuppliedKey = Schema.String.pipe(
   Schema.check(Schema.isPattern(/^[\x21-\x7e]{16,256}$/u, { expected: "16 to 256 visible ASCII characters" }))
 )
 
-/**
- * One commit writes all keys of a consumer when it is deleted or rolled, so a consumer has a maximum number of keys.
- */
+/** Maximum keys of a consumer. */
 export const maxKeysPerConsumer = 10_000
 
 const createFields = optionalFields(inputFields)
@@ -75,13 +81,15 @@ export type ApiKeyUpdate = typeof ApiKeyUpdate.Type
 
 export const maxKeysPerRequest = 1000
 
+/** 32 bytes as hexadecimal digits, base64 or base64url. The last digit of the latter two stands for 4 bits. */
+const sha256Digest = /^(?:[0-9a-f]{64}|[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?)$/u
+const digestForms = "a SHA-256 hash as 64 lower-case hexadecimal digits, base64 or base64url"
+
 /** A key that another system issued, by the hash of its value: 16 to 256 visible ASCII characters. */
 export const ApiKeyImport = Schema.Struct({
   ...createFields,
-  /** The SHA-256 of the key value, in lower-case hexadecimal digits. */
-  hash: Schema.String.pipe(
-    Schema.check(Schema.isPattern(/^[0-9a-f]{64}$/u, { expected: "64 lower-case hexadecimal digits" }))
-  ),
+  /** The SHA-256 of the key value. */
+  hash: Schema.String.pipe(Schema.check(Schema.isPattern(sha256Digest, { expected: digestForms }))),
   algorithm: Schema.Literal("sha256"),
   /** The last characters of the key value, by which its owner recognizes it. */
   suffix: Schema.optionalKey(
@@ -101,7 +109,17 @@ export const StoredKey = Schema.Struct({
   ...generatedFields,
   ...savedFields,
   consumer: Schema.String,
+  /** The id of the consumer. One that is created again under the same name has other keys. */
+  consumerId: Schema.String,
+  /** How many rolls of many keys the consumer had when the key was created or last changed, if any. */
+  roll: Schema.optionalKey(Schema.Int),
+  /** When the key got its expiry. */
+  expirySetOn: Schema.optionalKey(Timestamp),
+  /** The version for callers, if the last change was one that they cannot see. */
+  revision: Schema.optionalKey(Schema.Int),
   suffix: Schema.String,
+  /** Whether the value has less than 24 characters: its suffix finds no key. Not known of imported keys. */
+  hasShortValue: Schema.optionalKey(Schema.Boolean),
   hashes: Schema.Array(Schema.String),
   sealed: Schema.optionalKey(Schema.String),
   encryptedHash: Schema.optionalKey(Schema.String)

@@ -1,13 +1,18 @@
 /**
  * A consumer: a named group of API keys in a key bucket.
  */
+
+import {
+  clearableFields,
+  Id,
+  LongText,
+  Metadata,
+  optionalFields,
+  ShortText,
+  Tags,
+  Timestamp
+} from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { Id } from "../schema/Id.ts"
-import { Metadata } from "../schema/Metadata.ts"
-import { clearableFields, optionalFields } from "../schema/patch.ts"
-import { Tags } from "../schema/Tags.ts"
-import { LongText } from "../schema/Text.ts"
-import { Timestamp } from "../schema/Timestamp.ts"
 import { ApiKey, ApiKeyCreate, maxKeysPerRequest } from "./ApiKey.ts"
 import { Manager, ManagerInvite, ManagersCreate } from "./Manager.ts"
 
@@ -25,15 +30,24 @@ export const ConsumerName = Schema.String.pipe(
 export type ConsumerName = typeof ConsumerName.Type
 
 /** The optional fields that callers set, with the limits of requests. Everything else that has them is derived from here. */
-const inputFields = { description: LongText, tags: Tags, metadata: Metadata }
+const inputFields = {
+  description: LongText,
+  tags: Tags,
+  metadata: Metadata,
+  disabled: Schema.Boolean,
+  /** Whose subscriptions count the requests of the consumer. Default: its name. */
+  customerKey: ShortText
+}
 
+/** `disabled` is stored and returned only if it is `true`. */
 const fields = {
   id: ConsumerId,
   name: ConsumerName,
   createdOn: Timestamp,
   updatedOn: Timestamp,
   ...optionalFields(inputFields),
-  description: Schema.optionalKey(Schema.String)
+  description: Schema.optionalKey(Schema.String),
+  customerKey: Schema.optionalKey(Schema.String)
 }
 
 /** A consumer: a named group of API keys. Its keys and managers are present only if they were requested. */
@@ -47,28 +61,47 @@ export type Consumer = typeof Consumer.Type
 /** A consumer, as plain JSON. */
 export type ConsumerJson = typeof Consumer.Encoded
 
-/** The input that creates a consumer, with its keys and managers if you want. `name` is required. */
-export const ConsumerCreate = Schema.Struct({
+/** What creates a consumer, without its subscription. */
+export const consumerCreateFields = {
   name: ConsumerName,
   managers: Schema.optionalKey(ManagersCreate),
   apiKeys: Schema.optionalKey(Schema.Array(ApiKeyCreate).pipe(Schema.check(Schema.isMaxLength(maxKeysPerRequest)))),
   ...optionalFields(inputFields)
-}).annotate({ identifier: "ConsumerCreate" })
-export type ConsumerCreate = typeof ConsumerCreate.Type
+}
 
 /**
- * `tags` and `metadata` replace the previous object; `null` clears the other fields. `name` must equal the current name.
+ * `tags`, `metadata` and `managers` replace the previous ones; `null` clears the other fields. `name` must equal the current
+ * name.
  */
 export const ConsumerUpdate = Schema.Struct({
   name: Schema.optionalKey(Schema.String),
+  managers: Schema.optionalKey(ManagersCreate),
   ...clearableFields(inputFields),
   tags: Schema.optionalKey(Tags),
   metadata: Schema.optionalKey(Metadata)
 }).annotate({ identifier: "ConsumerUpdate" })
 export type ConsumerUpdate = typeof ConsumerUpdate.Type
 
+/** The rolls of more keys than one commit changes. */
+const Rolls = Schema.Struct({
+  count: Schema.Int,
+  /** Those that are not yet written to all keys, the earliest first. */
+  pending: Schema.Array(
+    Schema.Struct({
+      /** The roll applies to keys with a lower number that have no expiry. */
+      upTo: Schema.Int,
+      expiresOn: Timestamp,
+      rolledOn: Timestamp
+    })
+  )
+})
+export type Rolls = typeof Rolls.Type
+
 export const StoredConsumer = Schema.Struct({
   ...fields,
+  rolls: Schema.optionalKey(Rolls),
+  /** The version for callers, if the last change was one that they cannot see. */
+  revision: Schema.optionalKey(Schema.Int),
   managers: Schema.Array(Manager),
   managerInvites: Schema.Array(ManagerInvite)
 })

@@ -1,5 +1,5 @@
+import { defineError } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { defineError } from "../errors/defineError.ts"
 
 export class ConsumerNotFound extends defineError<ConsumerNotFound>()(
   "ConsumerNotFound",

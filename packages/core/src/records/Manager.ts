@@ -2,10 +2,9 @@
  * The users who manage a consumer. A manager is identified by a subject (`sub`), a pending invite by its e-mail
  * address.
  */
+
+import { Id, isMaxCharacters, ShortText, Timestamp } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { Id } from "../schema/Id.ts"
-import { isMaxCharacters, ShortText } from "../schema/Text.ts"
-import { Timestamp } from "../schema/Timestamp.ts"
 
 /** The maximum of RFC 5321: 64 characters before the `@`, and 255 after it. */
 export const maxEmailLength = 320

@@ -1,8 +1,9 @@
 /**
  * What an API key may be used for. The names are yours: Tollgate compares them and gives them no meaning.
  */
+
+import { noDuplicates } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { noDuplicates } from "../schema/noDuplicates.ts"
 
 const Name = /[A-Za-z0-9_.:-]/.source
 

@@ -1,5 +1,5 @@
+import { matchesTags, type TagFilter } from "@tollgate/store/internal"
 import { Effect, Option } from "effect"
-import { matchesTags, type TagFilter } from "../schema/Tags.ts"
 import { ConsumerNotFound } from "./ConsumerError.ts"
 import { consumerRecords } from "./consumerRecords.ts"
 import type { KeyBucket } from "./KeyBucket.ts"

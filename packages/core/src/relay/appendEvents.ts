@@ -1,22 +1,19 @@
 /**
- * Appends events of one outbox to the log of an account, each exactly once, and queues their deliveries: the commit also
+ * Appends events of one outbox to the log of an account, each exactly once, with what follows from them: the commit also
  * records how far the outbox has been moved, and fails if another process has moved it meanwhile.
  */
+
+import { type Entry, Partition, retryOnConflict, Store } from "@tollgate/store/internal"
 import { Clock, DateTime, Effect, Option } from "effect"
 import { planDrops } from "../outbox/dropOldEvents.ts"
 import type { Event } from "../outbox/Event.ts"
 import { EventRetention } from "../outbox/EventRetention.ts"
 import { eventRecords, positionRecords } from "../outbox/eventRecords.ts"
-import type { Entry } from "../store/Collection.ts"
-import * as Partition from "../store/Partition.ts"
-import { retryOnConflict } from "../store/retryOnConflict.ts"
-import { Store } from "../store/Store.ts"
 import { instruments } from "../telemetry/instruments.ts"
 import { Telemetry } from "../telemetry/Telemetry.ts"
-import { planDeliveries } from "../webhooks/planDeliveries.ts"
-import { readWebhooks } from "../webhooks/webhookRecords.ts"
+import { EventSinks } from "./EventSinks.ts"
 
-/** Maximum events and deliveries in one commit. */
+/** Maximum records in one commit. */
 const maxRecords = 600
 
 const recordAppended = Effect.fnUntraced(function* (events: ReadonlyArray<Event>) {
@@ -35,14 +32,17 @@ const appendBatch = Effect.fnUntraced(function* (
 ) {
   const store = yield* Store
   const partition = Partition.forEvents(accountName)
-  const reads = [positionRecords.get(partition, source), readWebhooks(accountName)] as const
-  const [position, webhooks] = yield* Effect.all(reads, { concurrency: "unbounded" })
+  const prepareAll = Effect.forEach(yield* EventSinks, ({ prepare }) => prepare(accountName))
+  const reads = [positionRecords.get(partition, source), prepareAll] as const
+  const [position, sinks] = yield* Effect.all(reads, { concurrency: "unbounded" })
   const movedTo = Option.match(position, { onNone: () => 0, onSome: ({ value }) => value.movedTo })
   const newEntries = entries.filter(({ version }) => version > movedTo)
   if (newEntries.length === 0) return false
   // Never more than the log keeps.
-  const { maxEventsPerAccount } = yield* EventRetention
-  const batch = newEntries.slice(0, Math.min(maxEventsPerAccount, Math.ceil(maxRecords / (1 + webhooks.length))))
+  const { maxEventsPerAccount, maxSystemEventsPerAccount } = yield* EventRetention
+  const maxKept = Math.min(maxEventsPerAccount, maxSystemEventsPerAccount)
+  const recordsPerEvent = sinks.reduce((sum, sink) => sum + sink.recordsPerEvent, 1)
+  const batch = newEntries.slice(0, Math.min(maxKept, Math.ceil(maxRecords / recordsPerEvent)))
   const events = batch.map(({ value }) => value)
   const newPosition = { partition: source, movedTo: batch.at(-1)?.version ?? movedTo }
   yield* store.commit(partition, [
@@ -50,8 +50,8 @@ const appendBatch = Effect.fnUntraced(function* (
       ? positionRecords.replace(position.value, newPosition)
       : positionRecords.insert(newPosition),
     ...events.map(eventRecords.insert),
-    ...(yield* planDeliveries(events, webhooks)),
-    ...(yield* planDrops(partition, batch.length))
+    ...(yield* Effect.forEach(sinks, ({ plan }) => plan(events))).flat(),
+    ...(yield* planDrops(partition, events))
   ])
   yield* recordAppended(events)
   return batch.length < newEntries.length

@@ -1,21 +1,19 @@
 /**
  * Calls a hook for the events of an account, one after the other and at least once each. A process claims the account
- * first, so that only one calls the hook; if it dies, another goes on when the claim has expired.
+ * first, so that only one calls the hook; if it dies, another goes on.
  */
-import { Cause, Clock, DateTime, Effect, Option, Schedule, Stream } from "effect"
+
+import { type Entry, Partition, retryOnConflict, Store } from "@tollgate/store/internal"
+import { Cause, DateTime, Effect, Option, Schedule, Stream } from "effect"
+import { onBackgroundClock } from "../jobs/BackgroundClock.ts"
+import { Processes } from "../jobs/Processes.ts"
 import { countEventsBefore } from "../outbox/countEventsBefore.ts"
 import { byType, eventRecords } from "../outbox/eventRecords.ts"
-import type { Entry } from "../store/Collection.ts"
-import * as Partition from "../store/Partition.ts"
-import { liveClock, retryOnConflict } from "../store/retryOnConflict.ts"
-import { Store } from "../store/Store.ts"
 import { instruments } from "../telemetry/instruments.ts"
 import { Telemetry } from "../telemetry/Telemetry.ts"
 import type { EventHook } from "./EventHooks.ts"
 import { type HookState, hookStates } from "./hookRecords.ts"
 
-const claimDuration = { seconds: 60 }
-const renewalInterval = "20 seconds"
 const pageSize = 100
 
 /** A hook that fails is called five times for an event, in 15 seconds. Then the next event follows. */
@@ -36,28 +34,23 @@ interface Call {
   readonly hook: EventHook
   /** When the hook was first configured. */
   readonly registeredOn: DateTime.Utc
-  /** Identifies this process. */
-  readonly holder: string
 }
 
-/** Claims the account for this process, or renews its claim. Returns none if another process has claimed it. */
-const claim = ({ accountName, hook, registeredOn, holder }: Call) =>
+/** Claims the account for this process. Returns none if another process has claimed it, and lives. */
+const claim = ({ accountName, hook, registeredOn }: Call, holder: string) =>
   retryOnConflict(
     Effect.gen(function* () {
       const store = yield* Store
+      const { isAlive } = yield* Processes
       const partition = Partition.forEvents(accountName)
-      const now = yield* DateTime.now
       const entry = yield* hookStates.get(partition, hook.name)
       const current = Option.isSome(entry) ? entry.value.value : undefined
-      const isTaken =
-        current?.claim !== undefined &&
-        current.claim.holder !== holder &&
-        DateTime.isGreaterThan(current.claim.until, now)
+      const isTaken = current?.holder !== undefined && current.holder !== holder && (yield* isAlive(current.holder))
       if (isTaken) return Option.none<Entry<HookState>>()
       const value: HookState = {
         hook: hook.name,
         handledTo: current?.handledTo ?? (yield* findFirstPosition(partition, registeredOn)),
-        claim: { holder, until: DateTime.add(now, claimDuration) }
+        holder
       }
       const change = Option.isSome(entry) ? hookStates.replace(entry.value, value) : hookStates.insert(value)
       const commitResult = yield* store.commit(partition, [change])
@@ -66,15 +59,15 @@ const claim = ({ accountName, hook, registeredOn, holder }: Call) =>
   )
 
 /** Records that an event was handled, unless another process has taken over. */
-const setHandled = ({ accountName, hook, holder }: Call, handledTo: number) =>
+const setHandled = ({ accountName, hook }: Call, holder: string, handledTo: number) =>
   hookStates.modify(Partition.forEvents(accountName), hook.name, (state) =>
-    Effect.succeed(state.claim?.holder === holder ? { ...state, handledTo } : state)
+    Effect.succeed(state.holder === holder ? { ...state, handledTo } : state)
   )
 
-const release = ({ accountName, hook, holder }: Call) =>
+const release = ({ accountName, hook }: Call, claimedBy: string) =>
   hookStates.modify(Partition.forEvents(accountName), hook.name, (state) => {
-    const { claim, ...rest } = state
-    return Effect.succeed(claim?.holder === holder ? rest : state)
+    const { holder, ...rest } = state
+    return Effect.succeed(holder === claimedBy ? rest : state)
   })
 
 /** Events after a position in the log. */
@@ -91,7 +84,7 @@ const readAfter = Effect.fnUntraced(function* (accountName: string, hook: EventH
   }
 })
 
-const handleAll = Effect.fnUntraced(function* (call: Call, first: number) {
+const handleAll = Effect.fnUntraced(function* (call: Call, holder: string, first: number) {
   const { accountName, hook } = call
   const { series } = yield* Telemetry
   const countCall = (outcome: "succeeded" | "failed") =>
@@ -102,7 +95,7 @@ const handleAll = Effect.fnUntraced(function* (call: Call, first: number) {
     for (const { value: event, version } of entries) {
       yield* Effect.suspend(() => hook.handle(event)).pipe(
         Effect.retry(retries),
-        Effect.provideService(Clock.Clock, liveClock),
+        onBackgroundClock,
         Effect.tap(Effect.sync(() => countCall("succeeded"))),
         Effect.catchCause((cause) => {
           if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
@@ -110,7 +103,7 @@ const handleAll = Effect.fnUntraced(function* (call: Call, first: number) {
           return Effect.logError(`${hook.name} failed for ${event.type} ${event.id}`, cause)
         })
       )
-      yield* setHandled(call, version)
+      yield* setHandled(call, holder, version)
       handledTo = version
     }
   }
@@ -124,14 +117,12 @@ export const callHook = Effect.fnUntraced(function* (call: Call) {
     const entries = yield* readAfter(accountName, hook, state.value.value.handledTo)
     if (entries.length === 0) return true
   }
-  const claimed = yield* claim(call)
+  const processes = yield* Processes
+  const holder = yield* processes.join
+  const claimed = yield* claim(call, holder)
   if (Option.isNone(claimed)) return false
-  const renew = Effect.andThen(
-    Effect.provideService(Effect.sleep(renewalInterval), Clock.Clock, liveClock),
-    claim(call)
-  )
-  yield* Effect.raceFirst(handleAll(call, claimed.value.value.handledTo), Effect.forever(renew)).pipe(
-    Effect.ensuring(Effect.ignoreCause(release(call)))
+  yield* Effect.raceFirst(handleAll(call, holder, claimed.value.value.handledTo), processes.awaitLost(holder)).pipe(
+    Effect.ensuring(Effect.ignoreCause(release(call, holder)))
   )
   return true
 })

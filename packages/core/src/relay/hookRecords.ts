@@ -2,18 +2,16 @@
  * Which events each hook has handled. In the log of an account: the last event, and which process calls the hook. In the
  * directory: since when the hook exists.
  */
+
+import { Collection, eventsDirectory, Store, Timestamp } from "@tollgate/store/internal"
 import { DateTime, Effect, Option, Schema } from "effect"
-import { Timestamp } from "../schema/Timestamp.ts"
-import * as Collection from "../store/Collection.ts"
-import { eventsDirectory } from "../store/Partition.ts"
-import { Store } from "../store/Store.ts"
 
 const HookState = Schema.Struct({
   hook: Schema.String,
   /** The version of the last event in the log that was handled. */
   handledTo: Schema.Int,
-  /** The process that calls the hook, until this time. */
-  claim: Schema.optionalKey(Schema.Struct({ holder: Schema.String, until: Timestamp }))
+  /** The process that calls the hook, while it lives. */
+  holder: Schema.optionalKey(Schema.String)
 })
 export type HookState = typeof HookState.Type
 

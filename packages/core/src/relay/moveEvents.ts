@@ -2,12 +2,11 @@
  * Moves the events of a partition's outbox to the logs of their accounts, in order. Any number of processes may do so at
  * once, and each step can be repeated.
  */
+
+import { type Collection, type Partition, Store } from "@tollgate/store/internal"
 import { Effect } from "effect"
 import type { Event } from "../outbox/Event.ts"
 import { outboxRecords } from "../outbox/outboxRecords.ts"
-import type * as Collection from "../store/Collection.ts"
-import type { Partition } from "../store/Partition.ts"
-import { Store } from "../store/Store.ts"
 import { appendEvents } from "./appendEvents.ts"
 
 /** Maximum events in one commit. */
@@ -17,7 +16,7 @@ const groupByAccount = (entries: ReadonlyArray<Collection.Entry<Event>>) =>
   Map.groupBy(entries, ({ value }) => value.accountName)
 
 /** Moves all events that are in the outbox now. Returns how many there were. */
-export const moveEvents = Effect.fnUntraced(function* (partition: Partition) {
+export const moveEvents = Effect.fnUntraced(function* (partition: Partition.Partition) {
   const store = yield* Store
   let moved = 0
   for (;;) {

@@ -7,21 +7,31 @@
  * missing until the account is counted again from the counters of its partitions: before something is refused, at most
  * once a minute.
  */
+
+import {
+  AllowedShare,
+  alwaysConflicts,
+  BoundedMap,
+  Change,
+  type IdempotencyRecord,
+  InsufficientStorage,
+  isOutcomeUnknown,
+  measureGrowth,
+  onExitEager,
+  Partition,
+  Store,
+  type StoreError,
+  type StoreOperations
+} from "@tollgate/store/internal"
 import { Clock, Context, Effect, Exit, Latch, Layer, Option, Stream } from "effect"
-import { LimitReached } from "../accounts/limits/LimitReached.ts"
+import { limitReached } from "../accounts/limits/LimitReached.ts"
 import { Limits } from "../accounts/limits/Limits.ts"
 import { RecordBytes } from "../accounts/RecordBytes.ts"
-import { InsufficientStorage } from "../errors/requestErrors.ts"
+import { onBackgroundClock } from "../jobs/BackgroundClock.ts"
 import { meteringBucketRecords } from "../metering/model/meteringBucketRecords.ts"
-import { BoundedMap } from "../runtime/BoundedMap.ts"
-import { onExitSync } from "../runtime/onExitSync.ts"
-import { AllowedShare, measureGrowth } from "../store/growth.ts"
-import { alwaysConflicts } from "../store/Idempotency.ts"
-import * as Partition from "../store/Partition.ts"
-import { Change, type Commit, type IdempotencyRecord, Store, type StoreOperations } from "../store/Store.ts"
-import { isOutcomeUnknown } from "../store/StoreError.ts"
-import { withNow } from "../store/withNow.ts"
-import { listPartitions } from "./listPartitions.ts"
+
+/** All partitions with records of an account. */
+type ListPartitions = (accountName: string) => Stream.Stream<Partition.Partition, StoreError, Store>
 
 const dayMs = 24 * 60 * 60 * 1000
 /** Longer than any account is left alone: the store may drop a counter after it. */
@@ -32,6 +42,7 @@ const responsesTtl = 2 * dayMs
 /** In milliseconds. */
 const flushInterval = 1_000
 const minRecountInterval = 60_000
+const maxRecounts = 5
 /** How many accounts, and accounts of partitions, a process remembers. */
 const maxRemembered = 10_000
 
@@ -70,12 +81,12 @@ const toChanges = (bytes: Bytes): ReadonlyArray<Change> =>
 const largeCommitBytes = 16 * 1024
 
 /** Typed as no error of a commit: only operations that declare it get it, and nothing in between may handle it. */
-const limitReached = (max: number): Effect.Effect<never> =>
-  Effect.fail(new LimitReached({ limit: "recordBytesPerAccount", max })) as unknown as Effect.Effect<never>
+const tooManyBytes = (max: number): Effect.Effect<never> =>
+  Effect.fail(limitReached("recordBytesPerAccount", max)) as unknown as Effect.Effect<never>
 
 const insufficientStorage = Effect.fail(new InsufficientStorage()) as unknown as Effect.Effect<never>
 
-export const makeCountedStore = (store: StoreOperations, max: number) => {
+export const makeCountedStore = (store: StoreOperations, listPartitions: ListPartitions, max: number) => {
   const withStore = Effect.provideService(Store, store)
   /** What this process has written and not yet added to the total of its account. */
   const pending = new Map<string, Map<string, number>>()
@@ -84,11 +95,16 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
   const known = new BoundedMap<string, { total: number; readonly readAt: number }>(maxRemembered)
   const recountedAt = new BoundedMap<string, number>(maxRemembered)
   const partitionAccounts = new BoundedMap<string, string>(maxRemembered)
+  /** The accounts whose counts changed since a recount of them began. */
+  const changed = new Set<string>()
+  /** What is being added to totals. */
+  const flushing = new Map<string, number>()
 
   const addPending = (accountName: string, bytes: Bytes): void => {
     const counts = pending.get(accountName) ?? new Map<string, number>()
     for (const [counter, by] of bytes) counts.set(counter, (counts.get(counter) ?? 0) + by)
     pending.set(accountName, counts)
+    changed.add(accountName)
     hasPending.openUnsafe()
   }
 
@@ -100,7 +116,7 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
     })
 
   const addPendingTo = (accountName: string, total: number): number =>
-    total + sum(pending.get(accountName)?.values() ?? [])
+    total + sum(pending.get(accountName)?.values() ?? []) + (flushing.get(accountName) ?? 0)
 
   const refresh = Effect.fnUntraced(function* (accountName: string) {
     const readAt = yield* Clock.currentTimeMillis
@@ -128,10 +144,13 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
   const flushAccount = (accountName: string, bytes: Bytes) =>
     Effect.suspend(() => {
       pending.delete(accountName)
+      flushing.set(accountName, sum(bytes.values()))
       return store.commit(Partition.forAccount(accountName), toChanges(bytes))
     }).pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
+          flushing.delete(accountName)
+          changed.add(accountName)
           if (Exit.isFailure(exit)) return addPending(accountName, bytes)
           const last = known.get(accountName)
           if (last !== undefined) last.total += sum(bytes.values())
@@ -146,8 +165,9 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
     return Effect.forEach([...pending], ([accountName, bytes]) => flushAccount(accountName, bytes), { concurrency: 8 })
   })
 
-  /** Sets the total of an account to the sum of its partitions. */
-  const recount = Effect.fnUntraced(function* (accountName: string) {
+  /** What the total of an account lacks, as the sum of its partitions says. */
+  const findDifference = Effect.fnUntraced(function* (accountName: string) {
+    changed.delete(accountName)
     const counted = new Map<string, number>()
     const add = (bytes: Bytes) =>
       Effect.sync(() => {
@@ -158,13 +178,21 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
       Stream.runForEach(add),
       withStore
     )
-    const partition = Partition.forAccount(accountName)
-    const current = yield* readBytes(partition)
+    const current = yield* readBytes(Partition.forAccount(accountName))
     const unflushed = pending.get(accountName)
-    const difference = new Map(
+    return new Map(
       [...counted].map(([counter, by]) => [counter, by - (unflushed?.get(counter) ?? 0) - (current.get(counter) ?? 0)])
     )
-    yield* store.commit(partition, toChanges(difference))
+  })
+
+  /** Sets the total of an account to the sum of its partitions. Counts again if this process wrote meanwhile. */
+  const recount = Effect.fnUntraced(function* (accountName: string) {
+    let difference = yield* findDifference(accountName)
+    for (let attempt = 1; attempt < maxRecounts && (changed.has(accountName) || flushing.has(accountName)); attempt++) {
+      yield* Effect.yieldNow
+      difference = yield* findDifference(accountName)
+    }
+    yield* store.commit(Partition.forAccount(accountName), toChanges(difference))
     known.delete(accountName)
   })
 
@@ -213,7 +241,7 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
   ) => {
     // Before the commit, so that concurrent commits do not pass the maximum together.
     addPending(accountName, bytes)
-    return onExitSync(store.commit(partition, [...changes, ...toChanges(bytes)], idempotency), (exit) => {
+    return onExitEager(store.commit(partition, [...changes, ...toChanges(bytes)], idempotency), (exit) => {
       const isApplied = Exit.isSuccess(exit)
         ? exit.value.replayed === undefined
         : // Nobody knows either what became of a commit that was interrupted.
@@ -236,7 +264,7 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
     const isLarge = added > largeCommitBytes && allowed < Number.POSITIVE_INFINITY
     if (isLarge && store.description?.isDiskLow?.() === true) return yield* insufficientStorage
     if (added > 0 && allowed < Number.POSITIVE_INFINITY && (yield* isFull(accountName, added, allowed))) {
-      const refuse = limitReached(max)
+      const refuse = tooManyBytes(max)
       if (idempotency === undefined) return yield* refuse
       // A request that was applied before gets its response, also if the account is full by now.
       const replay = store.commit(partition, [alwaysConflicts], idempotency)
@@ -245,21 +273,14 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
     return yield* commitFor(accountName, bytes, partition, changes, idempotency)
   })
 
-  const { now } = store.commit
-  const isCounted = (growth: number, idempotency?: IdempotencyRecord) => growth !== 0 || idempotency !== undefined
   const counted: StoreOperations = {
     ...store,
-    commit: withNow<Commit>(
-      (partition, changes, idempotency) => {
-        const growth = measureGrowth(changes)
-        return isCounted(growth, idempotency)
-          ? commitChecked(partition, changes, idempotency, growth)
-          : store.commit(partition, changes, idempotency)
-      },
-      now &&
-        ((partition, changes, clock) =>
-          isCounted(measureGrowth(changes)) ? undefined : now(partition, changes, clock))
-    ),
+    commit: (partition, changes, idempotency) => {
+      const growth = measureGrowth(changes)
+      return growth !== 0 || idempotency !== undefined
+        ? commitChecked(partition, changes, idempotency, growth)
+        : store.commit(partition, changes, idempotency)
+    },
     clear: Effect.fnUntraced(function* (partition) {
       const accountName = yield* findAccount(partition, [])
       const bytes = yield* readBytes(partition)
@@ -274,12 +295,17 @@ export const makeCountedStore = (store: StoreOperations, max: number) => {
 /** How long the last flush may delay closing. */
 const closeTimeout = "1 second"
 
-export const countedStoreLayer: Layer.Layer<Store | RecordBytes, never, Store> = Layer.effectContext(
-  Effect.gen(function* () {
-    const { recordBytesPerAccount } = yield* Limits
-    const { store, read, flush, flushWhenPending } = makeCountedStore(yield* Store, recordBytesPerAccount)
-    yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(flush, closeTimeout)))
-    yield* Effect.forkScoped(Effect.forever(flushWhenPending))
-    return Context.make(Store, store).pipe(Context.add(RecordBytes, { read }))
-  })
-)
+export const countedStoreLayer = (listPartitions: ListPartitions): Layer.Layer<Store | RecordBytes, never, Store> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const { recordBytesPerAccount } = yield* Limits
+      const { store, read, flush, flushWhenPending } = makeCountedStore(
+        yield* Store,
+        listPartitions,
+        recordBytesPerAccount
+      )
+      yield* Effect.addFinalizer(() => Effect.ignore(onBackgroundClock(Effect.timeout(flush, closeTimeout))))
+      yield* Effect.forkScoped(Effect.forever(flushWhenPending))
+      return Context.make(Store, store).pipe(Context.add(RecordBytes, { read }))
+    })
+  )

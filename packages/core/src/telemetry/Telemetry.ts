@@ -1,13 +1,11 @@
 /**
- * Records metrics: in Effect's registry, from which Prometheus reads them, and with OpenTelemetry if the host uses it.
+ * Records metrics: in Effect's registry, from which Prometheus reads them, and with the bridge of a module if there is one.
  */
 import { Context, Effect, Layer, Metric } from "effect"
 import { makeCounter, makeHistogram } from "./accumulators.ts"
-import type { Instrument } from "./instruments.ts"
-import { OpenTelemetry } from "./OpenTelemetry.ts"
+import { HostTelemetry } from "./HostTelemetry.ts"
+import type { Attributes, Instrument } from "./instruments.ts"
 import { toPrometheusName } from "./toPrometheusName.ts"
-
-export type Attributes = Readonly<Record<string, string | number>>
 
 /** Adds an amount to a counter, or a value to a histogram. */
 export type RecordValue = (value: number) => void
@@ -68,8 +66,8 @@ const registerObserved = (
 
 /** Records the metrics of Tollgate. The value of the service `Telemetry`. */
 export interface TelemetryShape {
-  /** Whether the host has registered an OpenTelemetry SDK. */
-  readonly hasSdk: boolean
+  /** Whether a module takes spans or metrics, such as that of OpenTelemetry. */
+  readonly isBridged: boolean
   /**
    * The function that records values of a series. Call it once for each combination of attributes and keep the result,
    * where speed matters.
@@ -84,7 +82,7 @@ export interface TelemetryShape {
 const ignore: RecordValue = () => undefined
 
 const disabled: TelemetryShape = {
-  hasSdk: false,
+  isBridged: false,
   series: () => ignore,
   observe: () => ignore as () => void,
   format: async () => ""
@@ -92,9 +90,11 @@ const disabled: TelemetryShape = {
 
 const make = Effect.gen(function* () {
   const context = yield* Effect.context<never>()
-  const openTelemetry = yield* OpenTelemetry
-  const meter = openTelemetry?.meter
+  const bridge = yield* HostTelemetry
+  const meter = bridge?.meter
   const recorders = new Map<Instrument, Map<string, RecordValue>>()
+  /** Also of modules. Names that are not here stay as they are. */
+  const prometheusNames = new Map<string, string>()
 
   const makeRecord = (instrument: Instrument, attributes: Attributes): RecordValue => {
     const recordLocally = registerRecorded(instrument, attributes, context)
@@ -112,6 +112,7 @@ const make = Effect.gen(function* () {
     const key = Object.values(attributes).join("\n")
     const existing = ofInstrument.get(key)
     if (existing !== undefined) return existing
+    prometheusNames.set(instrument.name, toPrometheusName(instrument))
     if (ofInstrument.size >= maxSeries) return series(instrument, overflow)
     const record = makeRecord(instrument, attributes)
     ofInstrument.set(key, record)
@@ -119,6 +120,7 @@ const make = Effect.gen(function* () {
   }
 
   const observe = (instrument: Instrument, read: () => number, attributes: Attributes = {}): (() => void) => {
+    prometheusNames.set(instrument.name, toPrometheusName(instrument))
     const { remove } = registerObserved(instrument, attributes, context, read)
     const removeRemotely = meter?.observe(instrument, read, attributes)
     return () => {
@@ -130,9 +132,9 @@ const make = Effect.gen(function* () {
   /** Loaded when it is needed: few programs call it. */
   const format = async () => {
     const { formatUnsafe } = await import("effect/observability/PrometheusMetrics")
-    return formatUnsafe(context, { metricNameMapper: toPrometheusName })
+    return formatUnsafe(context, { metricNameMapper: (name) => prometheusNames.get(name) ?? name })
   }
-  return { hasSdk: openTelemetry !== undefined, series, observe, format } satisfies TelemetryShape
+  return { isBridged: bridge !== undefined, series, observe, format } satisfies TelemetryShape
 })
 
 /** The default records nothing. */
@@ -140,7 +142,7 @@ export const Telemetry = Context.Reference<TelemetryShape>("@tollgate/core/telem
   defaultValue: () => disabled
 })
 
-/** Records in the metric registry of the context, and with OpenTelemetry if the context has it. */
+/** Records in the metric registry of the context, and with the bridge of a module if the context has one. */
 export const telemetryLayer: Layer.Layer<never> = Layer.effect(Telemetry, make)
 
 /** Observes a value until the scope ends. */

@@ -14,12 +14,14 @@ export interface Instrument {
   readonly boundaries?: ReadonlyArray<number>
 }
 
+/** The values that one series of an instrument has. */
+export type Attributes = Readonly<Record<string, string | number>>
+
 /** As the semantic conventions recommend. */
-const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+export const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const storeSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10]
 /** From a decision in memory to one that waits for a store. */
 const decisionSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
-const deploymentSeconds = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600]
 const delaySeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
 export const instruments = {
@@ -125,55 +127,26 @@ export const instruments = {
     description: "Calls of onEvent and onQuotaThreshold",
     attributes: ["tollgate.hook", "tollgate.outcome"]
   },
-  webhookAttempts: {
+  jobs: {
     kind: "counter",
-    name: "tollgate.webhooks.attempts",
-    unit: "{attempt}",
-    description: "Attempts to deliver an event to a webhook, by the class of the response",
-    attributes: ["tollgate.outcome", "tollgate.result"]
+    name: "tollgate.jobs",
+    unit: "{job}",
+    description: "Background jobs that this process has run, by kind and outcome",
+    attributes: ["tollgate.job", "tollgate.outcome"]
   },
-  webhookDuration: {
+  jobsDelay: {
     kind: "histogram",
-    name: "tollgate.webhooks.duration",
+    name: "tollgate.jobs.delay",
     unit: "s",
-    description: "Duration of attempts to deliver an event to a webhook",
-    attributes: ["tollgate.outcome"],
-    boundaries: requestSeconds
+    description: "Time from when a background job was due until it ran",
+    attributes: ["tollgate.job"],
+    boundaries: delaySeconds
   },
-  webhookQueue: {
+  jobsQueue: {
     kind: "gauge",
-    name: "tollgate.webhooks.queue",
-    unit: "{delivery}",
-    description: "Deliveries that this process is making or has claimed",
-    attributes: []
-  },
-  deployments: {
-    kind: "counter",
-    name: "tollgate.deployments",
-    unit: "{deployment}",
-    description: "Deployments that this process has finished",
-    attributes: ["tollgate.outcome"]
-  },
-  deploymentDuration: {
-    kind: "histogram",
-    name: "tollgate.deployments.duration",
-    unit: "s",
-    description: "Duration of deployments in this process",
-    attributes: ["tollgate.outcome"],
-    boundaries: deploymentSeconds
-  },
-  deploymentQueue: {
-    kind: "gauge",
-    name: "tollgate.deployments.queue",
-    unit: "{deployment}",
-    description: "Deployments that wait for a free slot in this process",
-    attributes: []
-  },
-  deploymentsRunning: {
-    kind: "gauge",
-    name: "tollgate.deployments.running",
-    unit: "{deployment}",
-    description: "Deployments that this process is running",
+    name: "tollgate.jobs.queue",
+    unit: "{job}",
+    description: "Background jobs that are due and wait for their turn in this process, or run",
     attributes: []
   }
 } as const satisfies Readonly<Record<string, Instrument>>

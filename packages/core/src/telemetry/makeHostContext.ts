@@ -1,11 +1,10 @@
 /**
  * The context in which the promise API runs: the host's logger, its tracer, and a metric registry of its own.
  */
+
+import { type HostLogger, Options, resolveLogger } from "@tollgate/store/internal"
 import { Context, Logger, Metric, References, Tracer } from "effect"
-import { type HostLogger, resolveLogger } from "../runtime/HostLogger.ts"
-import * as Options from "../runtime/Options.ts"
-import { loadOpenTelemetry } from "./loadOpenTelemetry.ts"
-import { OpenTelemetry } from "./OpenTelemetry.ts"
+import { HostTelemetry, type TelemetryBridge } from "./HostTelemetry.ts"
 import { SpanNames } from "./SpanNames.ts"
 
 /** What Tollgate adds to the spans that it creates. */
@@ -33,18 +32,18 @@ export const emptyHostContext: HostContext = {
   withActiveSpan: (context) => context
 }
 
-export const makeHostContext = async (
+export const makeHostContext = (
   logger: HostLogger | undefined,
-  { spanNames = false }: TelemetryOptions = {}
-): Promise<HostContext> => {
-  const openTelemetry = await loadOpenTelemetry()
-  const tracer = openTelemetry?.tracer
+  { spanNames = false }: TelemetryOptions = {},
+  bridge?: TelemetryBridge
+): HostContext => {
+  const tracer = bridge?.tracer
   const references = [
     Context.make(Metric.MetricRegistry, new Map()),
     Context.make(Logger.CurrentLoggers, new Set([resolveLogger(logger)])),
     // A logger of the host has a level of its own.
     Context.make(References.MinimumLogLevel, logger === undefined ? "Info" : "Debug"),
-    Context.make(OpenTelemetry, openTelemetry),
+    Context.make(HostTelemetry, bridge),
     Context.make(SpanNames, spanNames),
     tracer === undefined ? Context.empty() : Context.make(Tracer.Tracer, tracer)
   ] as const
@@ -53,7 +52,7 @@ export const makeHostContext = async (
     context: Context.mergeAll(...references),
     isTraced: tracer !== undefined,
     withActiveSpan: (context) => {
-      const span = openTelemetry?.getActiveSpan()
+      const span = bridge?.getActiveSpan()
       return span === undefined ? context : Context.add(context, Tracer.ParentSpan, span)
     }
   }

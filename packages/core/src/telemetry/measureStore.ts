@@ -1,16 +1,22 @@
 /**
  * Measures every operation of a store, and makes a span for it if it is part of a trace.
  */
-import { Cause, Effect, Exit, Layer } from "effect"
-import { onExitSync } from "../runtime/onExitSync.ts"
-import { hasParentSpan, withSafeSpan } from "../runtime/withSafeSpan.ts"
-import { type Commit, type CommitResult, type GetByUniqueKey, Store, type StoreOperations } from "../store/Store.ts"
-import { StoreConflict } from "../store/StoreError.ts"
-import { withNow } from "../store/withNow.ts"
-import { instruments } from "./instruments.ts"
-import { observeScoped, Telemetry, type TelemetryShape } from "./Telemetry.ts"
 
-type OperationName = "get" | "getByUniqueKey" | "list" | "counters" | "commit" | "clear"
+import {
+  type CommitResult,
+  type HotPath,
+  hasParentSpan,
+  onExitEager,
+  Store,
+  StoreConflict,
+  type StoreOperations,
+  withSafeSpan
+} from "@tollgate/store/internal"
+import { Cause, type Clock, Effect, Exit, Layer } from "effect"
+import { instruments } from "./instruments.ts"
+import { observeScoped, type RecordValue, Telemetry, type TelemetryShape } from "./Telemetry.ts"
+
+type OperationName = "get" | "getByUniqueKey" | "list" | "search" | "counters" | "commit" | "clear"
 
 const getSystem = ({ description }: StoreOperations) => ({ "db.system.name": description?.system ?? "other" })
 
@@ -21,94 +27,104 @@ const describeFailure = (cause: Cause.Cause<unknown>): string => {
   return error instanceof StoreConflict ? error.reason : "unavailable"
 }
 
-const describeCommit = (exit: Exit.Exit<CommitResult, unknown>): string => {
-  if (Exit.isFailure(exit)) return describeFailure(exit.cause)
-  return exit.value.replayed === undefined ? "applied" : "replayed"
-}
-
 /**
- * A store in the memory of the process is measured only with an OpenTelemetry SDK: measuring an operation takes about as
+ * Makes the function that records an operation that began at `start`, in milliseconds of `performance.now`. There is none
+ * for a store in the memory of the process, unless a module takes metrics: measuring an operation takes about as
  * long as the operation.
  */
-export const measureStore = (store: StoreOperations, { hasSdk, series }: TelemetryShape): StoreOperations => {
+const makeRecord = (store: StoreOperations, { isBridged, series }: TelemetryShape) => {
   const system = getSystem(store)
-  if (system["db.system.name"] === "memory" && !hasSdk) return store
+  if (system["db.system.name"] === "memory" && !isBridged) return undefined
+  const toAttributes = (operation: OperationName) => ({ ...system, "db.operation.name": operation })
+  const ofSuccess = (operation: OperationName) => series(instruments.storeDuration, toAttributes(operation))
+  const recordSuccess: Readonly<Record<OperationName, RecordValue>> = {
+    get: ofSuccess("get"),
+    getByUniqueKey: ofSuccess("getByUniqueKey"),
+    list: ofSuccess("list"),
+    search: ofSuccess("search"),
+    counters: ofSuccess("counters"),
+    commit: ofSuccess("commit"),
+    clear: ofSuccess("clear")
+  }
   const countApplied = series(instruments.commits, { ...system, "tollgate.outcome": "applied" })
 
-  const recordCommit = (exit: Exit.Exit<CommitResult, unknown>): void => {
-    const outcome = describeCommit(exit)
+  return (operation: OperationName, exit: Exit.Exit<unknown, unknown>, start: number): void => {
+    const seconds = (performance.now() - start) / 1_000
+    let outcome = "applied"
+    if (Exit.isFailure(exit)) {
+      outcome = describeFailure(exit.cause)
+      series(instruments.storeDuration, { ...toAttributes(operation), "error.type": outcome })(seconds)
+    } else {
+      recordSuccess[operation](seconds)
+      if (operation === "commit" && (exit.value as CommitResult).replayed !== undefined) outcome = "replayed"
+    }
+    if (operation !== "commit") return
     if (outcome === "applied") countApplied(1)
     else series(instruments.commits, { ...system, "tollgate.outcome": outcome })(1)
   }
+}
 
-  const makeRecordDuration = (operation: OperationName) => {
-    const attributes = { ...system, "db.operation.name": operation }
-    const recordSuccess = series(instruments.storeDuration, attributes)
-    return (exit: Exit.Exit<unknown, unknown>, start: number): void => {
-      const seconds = (performance.now() - start) / 1_000
-      if (Exit.isSuccess(exit)) recordSuccess(seconds)
-      else series(instruments.storeDuration, { ...attributes, "error.type": describeFailure(exit.cause) })(seconds)
-    }
-  }
+/** Measures every operation, and makes a span for it if it is part of a trace. */
+export const measureStore = (store: StoreOperations, telemetry: TelemetryShape): StoreOperations => {
+  const record = makeRecord(store, telemetry)
+  if (record === undefined) return store
+  const system = getSystem(store)
 
   const makeMeasure = (operation: OperationName) => {
-    const record = makeRecordDuration(operation)
     const withSpan = withSafeSpan(`${operation} ${system["db.system.name"]}`, () => ({
       kind: "client",
       attributes: { ...system, "db.operation.name": operation }
     }))
-
-    return <A, E>(effect: Effect.Effect<A, E>, onExit?: (exit: Exit.Exit<A, E>) => void): Effect.Effect<A, E> =>
+    return <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
       Effect.withFiber((fiber) => {
         const start = performance.now()
-        return onExitSync(hasParentSpan(fiber) ? withSpan(effect) : effect, (exit) => {
-          record(exit, start)
-          onExit?.(exit)
-        })
+        return onExitEager(hasParentSpan(fiber) ? withSpan(effect) : effect, (exit) => record(operation, exit, start))
       })
   }
 
-  const measure = {
-    get: makeMeasure("get"),
-    getByUniqueKey: makeMeasure("getByUniqueKey"),
-    list: makeMeasure("list"),
-    counters: makeMeasure("counters"),
-    commit: makeMeasure("commit"),
-    clear: makeMeasure("clear")
-  }
-
-  /** Measures an operation that answers at once. A span needs a fiber: with a tracer, there are no such operations. */
-  const measureNow = <Args extends ReadonlyArray<unknown>, A, E>(
-    operation: "getByUniqueKey" | "commit",
-    run: ((...args: Args) => Exit.Exit<A, E> | undefined) | undefined,
-    onExit?: (exit: Exit.Exit<A, E>) => void
-  ) => {
-    if (run === undefined || hasSdk) return undefined
-    const record = makeRecordDuration(operation)
-    return (...args: Args) => {
-      const start = performance.now()
-      const exit = run(...args)
-      if (exit === undefined) return undefined
-      record(exit, start)
-      onExit?.(exit)
-      return exit
-    }
-  }
-
+  const measureGet = makeMeasure("get")
+  const measureGetByUniqueKey = makeMeasure("getByUniqueKey")
+  const measureList = makeMeasure("list")
+  const measureSearch = makeMeasure("search")
+  const measureCounters = makeMeasure("counters")
+  const measureCommit = makeMeasure("commit")
+  const measureClear = makeMeasure("clear")
   return {
     ...store,
-    get: (partition, keys) => measure.get(store.get(partition, keys)),
-    getByUniqueKey: withNow<GetByUniqueKey>(
-      (partition, uniqueKeys) => measure.getByUniqueKey(store.getByUniqueKey(partition, uniqueKeys)),
-      measureNow("getByUniqueKey", store.getByUniqueKey.now)
-    ),
-    list: (partition, queries) => measure.list(store.list(partition, queries)),
-    counters: (partition, names) => measure.counters(store.counters(partition, names)),
-    commit: withNow<Commit>(
-      (partition, changes, idempotency) => measure.commit(store.commit(partition, changes, idempotency), recordCommit),
-      measureNow("commit", store.commit.now, recordCommit)
-    ),
-    clear: (partition) => measure.clear(store.clear(partition))
+    get: (partition, keys) => measureGet(store.get(partition, keys)),
+    getByUniqueKey: (partition, uniqueKeys) => measureGetByUniqueKey(store.getByUniqueKey(partition, uniqueKeys)),
+    list: (partition, queries) => measureList(store.list(partition, queries)),
+    search: (partition, queries) => measureSearch(store.search(partition, queries)),
+    counters: (partition, names) => measureCounters(store.counters(partition, names)),
+    commit: (partition, changes, idempotency) => measureCommit(store.commit(partition, changes, idempotency)),
+    clear: (partition) => measureClear(store.clear(partition))
+  }
+}
+
+/**
+ * The hot path of a Tollgate without a tracer: the store answers at once, if it can, and every operation is measured. There
+ * is no fiber, and so no span.
+ */
+export const makeHotPath = (store: StoreOperations, clock: Clock.Clock, telemetry: TelemetryShape): HotPath => {
+  const record = makeRecord(store, telemetry)
+  const { now: getNow } = store.getByUniqueKey
+  const { now: commitNow } = store.commit
+  return {
+    clock,
+    store: {
+      getByUniqueKey: (partition, uniqueKeys) => {
+        const start = record && performance.now()
+        const reading = getNow?.(partition, uniqueKeys) ?? store.getByUniqueKey(partition, uniqueKeys)
+        if (start === undefined) return reading
+        return onExitEager(reading, (exit) => record?.("getByUniqueKey", exit, start))
+      },
+      commit: (partition, changes) => {
+        const start = record && performance.now()
+        const committing = commitNow?.(partition, changes, clock) ?? store.commit(partition, changes)
+        if (start === undefined) return committing
+        return onExitEager(committing, (exit) => record?.("commit", exit, start))
+      }
+    }
   }
 }
 

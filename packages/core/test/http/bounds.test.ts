@@ -5,13 +5,14 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { withAllModules } from "../allModules.ts"
 import { grants, secret } from "../stores.ts"
 import { type Client, makeClient } from "./client.ts"
 
 let gate: Tollgate
 let call: Client
 beforeAll(async () => {
-  gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: grants })
+  gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: grants, ...withAllModules() })
   call = makeClient(gate.handler)
 })
 afterAll(() => gate.close())

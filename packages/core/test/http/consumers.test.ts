@@ -6,6 +6,7 @@ import { type Client, freshBucket, makeClient } from "./client.ts"
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const consumerId = expect.stringMatching(/^csmr_[0-9A-Za-z]{24}$/)
 const keyId = expect.stringMatching(/^key_[0-9A-Za-z]{24}$/)
+const owner = (consumerName: string) => ({ consumerName, keyBucketName: expect.stringMatching(/^bucket-\d+$/) })
 const keyValue = expect.stringMatching(/^tg_[0-9A-Za-z]{40}_[0-9A-Za-z]{6}$/)
 
 describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
@@ -66,7 +67,9 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
   it("creates one key with the consumer on with-api-key, and shows its value", async () => {
     const bucket = freshBucket()
     const { body } = await makeConsumer(bucket, { name: "alice" }, "?with-api-key=true")
-    expect(body.apiKeys).toEqual([{ id: keyId, createdOn: timestamp, updatedOn: timestamp, key: keyValue }])
+    expect(body.apiKeys).toEqual([
+      { id: keyId, ...owner("alice"), createdOn: timestamp, updatedOn: timestamp, key: keyValue }
+    ])
     const withSuppliedKey = await makeConsumer(
       bucket,
       {
@@ -78,6 +81,7 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect(withSuppliedKey.body.apiKeys).toEqual([
       {
         id: keyId,
+        ...owner("bob"),
         createdOn: timestamp,
         updatedOn: timestamp,
         key: "supplied-key-of-bob",
@@ -132,6 +136,50 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await call("GET", `${bucket}/consumers?manager-email=none@example.com`)).body.total).toBe(0)
   })
 
+  it("replaces managers and invites, and who stays keeps id and createdOn", async () => {
+    const bucket = freshBucket()
+    const path = `${bucket}/consumers/alice?include-managers=true&include-manager-invites=true`
+    const patch = async (managers: unknown) => (await call("PATCH", path, { body: { managers } })).body
+    const find = async (email: string) =>
+      (await call("GET", `${bucket}/consumers?manager-email=${email}`)).body.total as number
+    const { body } = await makeConsumer(
+      bucket,
+      { name: "alice", managers: ["one@example.com", "two@example.com"] },
+      "?include-manager-invites=true"
+    )
+    const [one, two] = body.managerInvites
+    expect(one.email).toBe("one@example.com")
+    const invited = await patch(["new@example.com", "TWO@example.com"])
+    const fresh = { id: expect.stringMatching(/^inv_/), createdOn: timestamp, email: "new@example.com" }
+    expect([invited.managers, invited.managerInvites]).toEqual([[], [fresh, two]])
+    expect([await find("one@example.com"), await find("new@example.com")]).toEqual([0, 1])
+
+    const managed = await patch([{ sub: "user|1", email: "a@b.c" }, { sub: "user|2" }, { sub: "user|1" }])
+    const [first, second] = managed.managers
+    expect(managed.managerInvites).toEqual([])
+    expect(first).toEqual({ id: expect.stringMatching(/^mgr_/), createdOn: timestamp, sub: "user|1", email: "a@b.c" })
+    const changed = await patch([{ sub: "user|2", email: "d@b.c" }, { sub: "user|3" }, { sub: "user|1" }])
+    const third = { id: expect.stringMatching(/^mgr_/), createdOn: timestamp, sub: "user|3" }
+    const { email: _, ...withoutEmail } = first
+    expect(changed.managers).toEqual([{ ...second, email: "d@b.c" }, third, withoutEmail])
+    // The address is what identifies a manager whose `sub` is another now, or who is named by it alone.
+    const [renamed] = (await patch([{ sub: "user|4", email: "D@b.c" }])).managers
+    expect(renamed).toEqual({ ...second, sub: "user|4", email: "D@b.c" })
+    const byEmail = await patch(["d@b.c", "e@b.c"])
+    expect([byEmail.managers, byEmail.managerInvites]).toMatchObject([[renamed], [{ email: "e@b.c" }]])
+    expect((await call("PATCH", path, { body: { description: "x" } })).body.managers).toEqual([renamed])
+    expect(await patch([])).toMatchObject({ managers: [], managerInvites: [] })
+    for (const managers of [
+      null,
+      ["no address"],
+      ["a@b.c", { sub: "1" }],
+      Array.from({ length: 101 }, () => "a@b.c")
+    ]) {
+      expect((await call("PATCH", path, { body: { managers } })).status).toBe(400)
+    }
+    expect((await call("PATCH", path, { body: { managers: [] }, token: tokens.reader })).status).toBe(403)
+  })
+
   it("lists in pages, oldest first, filtered by tags", async () => {
     const bucket = freshBucket()
     for (const index of [3, 1, 2]) {
@@ -160,8 +208,24 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     expect((await call("GET", `${bucket}/consumers?name=No%20name`)).status).toBe(400)
     const { body } = await call("GET", `${bucket}/consumers?include-api-keys=true&limit=2`)
     expect(body.data.map(({ apiKeys }: { apiKeys: unknown }) => apiKeys)).toEqual([
-      [{ id: keyId, createdOn: timestamp, updatedOn: timestamp, key: expect.stringMatching(/^\*{4}.{4}$/) }],
-      [{ id: keyId, createdOn: timestamp, updatedOn: timestamp, key: expect.stringMatching(/^\*{4}.{4}$/) }]
+      [
+        {
+          id: keyId,
+          ...owner("c3"),
+          createdOn: timestamp,
+          updatedOn: timestamp,
+          key: expect.stringMatching(/^\*{4}.{4}$/)
+        }
+      ],
+      [
+        {
+          id: keyId,
+          ...owner("c1"),
+          createdOn: timestamp,
+          updatedOn: timestamp,
+          key: expect.stringMatching(/^\*{4}.{4}$/)
+        }
+      ]
     ])
     expect((await call("GET", `${freshBucket()}/consumers`)).body).toEqual({
       data: [],
@@ -251,6 +315,29 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
     const renamed = await call("PATCH", path, { body: { name: "bob" } })
     expect(renamed).toMatchObject({ status: 400, body: { errors: [{ pointer: "/name" }] } })
     expect((await call("PATCH", `${bucket}/consumers/unknown`, { body: {} })).status).toBe(404)
+  })
+
+  it("disables a consumer and enables it again, without telling outsiders", async () => {
+    const bucket = freshBucket()
+    const { body } = await makeConsumer(bucket, { name: "alice", disabled: true }, "?with-api-key=true")
+    expect(body.disabled).toBe(true)
+    const verify = async (key: string) =>
+      (await call("POST", `${bucket}/$verify`, { body: { key }, token: tokens.reader })).body
+    const [{ key }] = body.apiKeys
+    expect(await verify(key)).toEqual(await verify("unknown-but-well-formed"))
+    const path = `${bucket}/consumers/alice`
+    expect((await call("GET", path)).body.disabled).toBe(true)
+    for (const disabled of [false, null]) {
+      const enabled = await call("PATCH", path, { body: { disabled } })
+      expect([enabled.status, "disabled" in enabled.body]).toEqual([200, false])
+      expect(await verify(key)).toMatchObject({ valid: true })
+      expect((await call("PATCH", path, { body: { disabled: true } })).body.disabled).toBe(true)
+      expect(await verify(key)).toEqual({ valid: false, reason: "invalid" })
+    }
+    for (const disabled of ["true", 1]) {
+      expect((await call("PATCH", path, { body: { disabled } })).status).toBe(400)
+    }
+    expect((await call("POST", `${bucket}/consumers`, { body: { name: "bob", disabled: null } })).status).toBe(400)
   })
 
   it("treats tags on a single consumer as a precondition", async () => {
@@ -344,6 +431,54 @@ describe.each(stores)("consumers over HTTP, on %s", (_, store) => {
       (await call("POST", `${bucket}/consumers/unknown/roll-key`, { body: { expiresOn: "2035-06-01T12:00:00Z" } }))
         .status
     ).toBe(404)
+  })
+
+  it("rolls one key: it ends after the grace period or earlier, and the new key may do the same", async () => {
+    const bucket = freshBucket()
+    const scopes = ["orders:read"]
+    const { body } = await makeConsumer(bucket, {
+      name: "alice",
+      apiKeys: [
+        { description: "app", scopes, ipAllow: ["203.0.113.7"] },
+        { description: "other" },
+        { description: "late", expiresOn: "2040-01-01T00:00:00Z" },
+        { description: "early", expiresOn: "2030-01-01T00:00:00Z" },
+        { description: "off", disabled: true },
+        { description: "past", expiresOn: "2000-01-01T00:00:00Z" }
+      ]
+    })
+    const ids: ReadonlyArray<string> = body.apiKeys.map(({ id }: { id: string }) => id)
+    const path = `${bucket}/consumers/alice`
+    const roll = (keyId: unknown, extra: object = {}) =>
+      call("POST", `${path}/roll-key?key-format=visible`, {
+        body: { keyId, expiresOn: "2035-06-01T10:00:00.000Z", ...extra }
+      })
+    const app = await roll(ids[0])
+    expect(app).toMatchObject({ status: 200, body: { description: "app", scopes, ipAllow: ["203.0.113.7"] } })
+    expect(app.body).not.toHaveProperty("expiresOn")
+    expect((await roll(ids[2])).body).toMatchObject({ description: "late", expiresOn: "2040-01-01T00:00:00.000Z" })
+    expect((await roll(ids[3], { scopes: [] })).body).toMatchObject({ expiresOn: "2030-01-01T00:00:00.000Z" })
+    const { data } = (await call("GET", `${path}/keys?key-format=none`)).body
+    expect(data.slice(0, 6).map(({ expiresOn }: Record<string, string>) => expiresOn)).toEqual([
+      "2035-06-01T10:00:00.000Z",
+      undefined,
+      "2035-06-01T10:00:00.000Z",
+      "2030-01-01T00:00:00.000Z",
+      undefined,
+      "2000-01-01T00:00:00.000Z"
+    ])
+    const verify = async (key: string) => (await call("POST", `${bucket}/$verify`, { body: { key } })).body.valid
+    const late = body.apiKeys[2].key
+    expect([await verify(late), await verify((await roll(ids[1])).body.key)]).toEqual([true, true])
+    expect((await roll(ids[2], { expiresOn: "2000-01-01T00:00:00Z" })).status).toBe(200)
+    expect(await verify(late)).toBe(false)
+    for (const inactive of [ids[2], ids[4], ids[5]])
+      expect(await roll(inactive)).toMatchObject({ status: 409, body: { code: "key-not-active" } })
+    const { body: bob } = await makeConsumer(bucket, { name: "bob", apiKeys: [{}] })
+    for (const foreign of [bob.apiKeys[0].id, "key_unknown", ""])
+      expect(await roll(foreign)).toMatchObject({ status: 404, body: { code: "key-not-found" } })
+    expect((await roll(null)).status).toBe(400)
+    expect((await call("GET", `${path}/keys`)).body.total).toBe(11)
   })
 
   it("deletes a consumer with its keys, managers and invites", async () => {

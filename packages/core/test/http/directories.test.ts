@@ -3,7 +3,7 @@
  */
 import { createHash } from "node:crypto"
 import { createTollgate, type Tollgate } from "@tollgate/core"
-import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
+import { deployments, memorySourceStore, memoryTarget } from "@tollgate/deployments"
 import { eventually } from "@tollgate/testing"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { grants, secret, stores, tokens } from "../stores.ts"
@@ -29,7 +29,7 @@ describe.each(stores)("what exists over HTTP, on %s", (_, store) => {
       secret,
       tokens: grants,
       publicUrl: "http://gate",
-      deployments: { sources: memorySourceStore(), target: memoryTarget() }
+      modules: [deployments({ sources: memorySourceStore(), target: memoryTarget() })]
     })
     call = makeClient(gate.handler)
   })
@@ -167,7 +167,9 @@ describe.each(stores)("what exists over HTTP, on %s", (_, store) => {
           status: "SUCCESS",
           digest: createHash("sha256").update(source).digest("hex"),
           bytes: source.length,
-          isServed: source === "three"
+          isServed: source === "three",
+          isKept: true,
+          url: expect.stringMatching(/^http:\/\/gate\/sites\/v-[a-z2-7]{20}\/$/)
         }))
         .reverse()
       expect((await call("GET", path, asReader)).body).toEqual({ data: newestFirst, limit: 1000, offset: 0, total: 3 })

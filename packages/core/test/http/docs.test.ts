@@ -1,4 +1,5 @@
 import { hash } from "node:crypto"
+import { adminConsole } from "@tollgate/console"
 import { createTollgate, type Tollgate, type TollgateOptions } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { afterEach, describe, expect, it } from "vitest"
@@ -10,8 +11,16 @@ const descriptionPath = "/v1/openapi.json"
 const docsPaths = [pagePath, descriptionPath]
 
 const gates: Array<Tollgate> = []
-const open = async (options: Partial<TollgateOptions> = {}): Promise<{ gate: Tollgate; call: Client }> => {
-  const gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: grants, ...options })
+const open = async (
+  options: Partial<Omit<TollgateOptions, "modules">> = {}
+): Promise<{ gate: Tollgate; call: Client }> => {
+  const gate = await createTollgate({
+    store: MemoryStore.open(),
+    secret,
+    tokens: grants,
+    modules: [adminConsole()],
+    ...options
+  })
   gates.push(gate)
   return { gate, call: makeClient(gate.handler) }
 }

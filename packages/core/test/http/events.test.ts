@@ -30,7 +30,8 @@ const findEvent = (subject: string, client = call) =>
 describe("GET /v1/accounts/{accountName}/events", () => {
   it("shows each change with the credential that made it", async () => {
     const { body: me } = await call("GET", "/v1/me")
-    const { body: consumer } = await call("POST", `${freshBucket()}/consumers`, { body: { name: "alice" } })
+    const bucket = freshBucket()
+    const { body: consumer } = await call("POST", `${bucket}/consumers`, { body: { name: "alice" } })
     const event = await findEvent(consumer.id)
     expect(event).toEqual({
       id: expect.stringMatching(/^evt_[0-9A-Za-z]{24}$/),
@@ -39,7 +40,7 @@ describe("GET /v1/accounts/{accountName}/events", () => {
       accountName: "acme",
       actor: { type: "token", id: me.id },
       subject: { type: "consumer", id: consumer.id, name: "alice" },
-      data: consumer
+      data: { ...consumer, consumerName: "alice", keyBucketName: bucket.slice(bucket.lastIndexOf("/") + 1) }
     })
   })
 

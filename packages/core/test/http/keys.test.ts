@@ -6,6 +6,7 @@ import { type Client, freshBucket, makeClient } from "./client.ts"
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const keyId = expect.stringMatching(/^key_[0-9A-Za-z]{24}$/)
+const ofAlice = { consumerName: "alice", keyBucketName: expect.stringMatching(/^bucket-\d+$/) }
 const keyValue = expect.stringMatching(/^tg_[0-9A-Za-z]{40}_[0-9A-Za-z]{6}$/)
 
 describe.each(stores)("keys over HTTP, on %s", (_, store) => {
@@ -31,6 +32,7 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     expect(created.status).toBe(200)
     expect(created.body).toEqual({
       id: keyId,
+      ...ofAlice,
       createdOn: timestamp,
       updatedOn: timestamp,
       expiresOn: "2030-05-05T05:05:05.500Z",
@@ -48,6 +50,7 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     for (const options of [{}, { body: {} }, { raw: "", headers: { "content-type": "text/plain" } }]) {
       expect((await call("POST", keys, options)).body).toEqual({
         id: keyId,
+        ...ofAlice,
         createdOn: timestamp,
         updatedOn: timestamp,
         key: keyValue
@@ -138,6 +141,35 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     expect((await call("GET", `${keys}/${id}?key-format=visible`, { token: tokens.reader })).status).toBe(403)
   })
 
+  it("gets a key by its id alone", async () => {
+    const { bucket, keys } = await makeConsumer()
+    await makeConsumer("bob", bucket)
+    const { id, key } = (await call("POST", keys, { body: { description: "mine" } })).body
+    const path = `${bucket}/keys/${id}`
+    const [found, ofConsumer] = [await call("GET", path), await call("GET", `${keys}/${id}`)]
+    expect(found.status).toBe(200)
+    expect(found.body).toEqual(ofConsumer.body)
+    expect(found.body).toMatchObject({ id, consumerName: "alice", key: `****${key.slice(-4)}` })
+    expect(found.headers.get("etag")).toBe(ofConsumer.headers.get("etag"))
+    expect((await call("GET", `${path}?key-format=visible`)).body.key).toBe(key)
+    expect((await call("GET", `${path}?key-format=none`)).body).not.toHaveProperty("key")
+    expect((await call("GET", `${path}?key-format=all`)).status).toBe(400)
+    expect((await call("GET", `${path}?key-format=visible`, { token: tokens.reader })).status).toBe(403)
+    expect((await call("GET", `${path}?tag.team=blue`, { token: tokens.reader })).status).toBe(200)
+    expect((await call("GET", `${path}?tag.team=red`)).body.code).toBe("key-not-found")
+    expect((await call("GET", `${bucket}/keys/key_unknown`)).body.code).toBe("key-not-found")
+    expect((await call("GET", `${freshBucket()}/keys/${id}`)).body.code).toBe("key-not-found")
+    for (const method of ["POST", "PATCH", "DELETE"]) expect((await call(method, path, { body: {} })).status).toBe(405)
+  })
+
+  it("does not get a key of a consumer that was deleted", async () => {
+    const { bucket, keys } = await makeConsumer()
+    const { data } = (await call("POST", `${keys}/$bulk`, { body: Array.from({ length: 250 }, () => ({})) })).body
+    expect((await call("DELETE", `${bucket}/consumers/alice`)).status).toBe(204)
+    await makeConsumer("alice", bucket)
+    expect((await call("GET", `${bucket}/keys/${data[249].id}`)).body.code).toBe("key-not-found")
+  })
+
   it("updates expiry, description and value", async () => {
     const { bucket, keys } = await makeConsumer()
     const created = (await call("POST", keys, { body: { description: "d" } })).body
@@ -182,7 +214,8 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     expect((await call("DELETE", `${keys}/${id}`)).status).toBe(404)
     expect((await call("POST", `${bucket}/$verify`, { body: { key } })).body).toEqual({
       valid: false,
-      reason: "invalid"
+      reason: "invalid",
+      refusal: "unknown-key"
     })
     expect((await call("POST", keys, { body: { key } })).status).toBe(200)
   })
@@ -237,18 +270,23 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
   })
 
   const verify = async (bucket: string, key: string) =>
-    (await call("POST", `${bucket}/$verify`, { body: { key } })).body
+    (await call("POST", `${bucket}/$verify`, { body: { key }, token: tokens.reader })).body
   const invalid = { valid: false, reason: "invalid" }
 
   it("disables a key and enables it again, without telling outsiders", async () => {
     const { bucket, keys } = await makeConsumer()
     const created = (await call("POST", keys, { body: { disabled: true } })).body
-    expect(created).toEqual({ id: keyId, createdOn: timestamp, updatedOn: timestamp, disabled: true, key: keyValue })
+    expect(created).toEqual({
+      id: keyId,
+      ...ofAlice,
+      createdOn: timestamp,
+      updatedOn: timestamp,
+      disabled: true,
+      key: keyValue
+    })
     const path = `${keys}/${created.id}`
-    const refused = await call("POST", `${bucket}/$verify`, { body: { key: created.key } })
-    const unknown = await call("POST", `${bucket}/$verify`, { body: { key: "unknown-but-well-formed" } })
-    expect([refused.status, refused.body]).toEqual([unknown.status, unknown.body])
-    expect(refused.body).toEqual(invalid)
+    expect(await verify(bucket, created.key)).toEqual(await verify(bucket, "unknown-but-well-formed"))
+    expect(await verify(bucket, created.key)).toEqual(invalid)
     expect((await call("GET", keys)).body).toMatchObject({ total: 1, data: [{ disabled: true }] })
     for (const disabled of [false, null]) {
       const enabled = await call("PATCH", path, { body: { disabled } })
@@ -267,6 +305,77 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
     })
     expect(body.apiKeys).toMatchObject([{ disabled: true, scopes: ["a"] }])
     expect(await verify(bucket, body.apiKeys[0].key)).toEqual(invalid)
+  })
+
+  it("lets a key with ipAllow pass from its addresses only", async () => {
+    const { bucket, keys } = await makeConsumer()
+    const ipAllow = ["203.0.113.0/24", "2001:db8::/32", "198.51.100.7"]
+    const created = (await call("POST", keys, { body: { ipAllow } })).body
+    expect(created).toEqual({
+      id: keyId,
+      ...ofAlice,
+      createdOn: timestamp,
+      updatedOn: timestamp,
+      ipAllow,
+      key: keyValue
+    })
+    expect((await call("GET", `${keys}/${created.id}`)).body.ipAllow).toEqual(ipAllow)
+    const check = async (ip?: unknown) => call("POST", `${bucket}/$verify`, { body: { key: created.key, ip } })
+    for (const ip of ["203.0.113.7", "::ffff:203.0.113.7", "2001:db8::1", "198.51.100.7"]) {
+      const { status, body } = await check(ip)
+      expect([status, body.valid, "ipAllow" in body]).toEqual([200, true, false])
+    }
+    for (const ip of ["198.51.100.8", "anything", "", undefined]) {
+      expect(await check(ip)).toMatchObject({ status: 200, body: { valid: false, reason: "ip-not-allowed" } })
+    }
+    expect(await check(5)).toMatchObject({ status: 400, body: { errors: [{ pointer: "/ip" }] } })
+    const other = await call("POST", `${bucket}/$verify`, { body: { key: "unknown-but-well-formed", ip: "::1" } })
+    expect(other.body).toEqual({ ...invalid, refusal: "unknown-key" })
+    for (const none of [[], null]) {
+      const lifted = await call("PATCH", `${keys}/${created.id}`, { body: { ipAllow: none } })
+      expect([lifted.status, "ipAllow" in lifted.body]).toEqual([200, false])
+      expect((await check()).body.valid).toBe(true)
+      expect((await call("PATCH", `${keys}/${created.id}`, { body: { ipAllow } })).body.ipAllow).toEqual(ipAllow)
+      expect((await check()).body.valid).toBe(false)
+    }
+  })
+
+  it("says what is wrong with an entry of ipAllow", async () => {
+    const { keys } = await makeConsumer()
+    const notAnAddress =
+      "must be an IPv4 or IPv6 address, alone or with a prefix length, such as 203.0.113.0/24 or 2001:db8::/32"
+    const cases: ReadonlyArray<readonly [entry: string, detail: string]> = [
+      ["203.0.113.0/33", "must have a prefix length of at most 32"],
+      ["2001:db8::/129", "must have a prefix length of at most 128"],
+      ...[
+        "",
+        "localhost",
+        "203.0.113",
+        "203.0.113.256",
+        "203.0.113.07",
+        "203.0.113.0/",
+        "203.0.113.0/-1",
+        "203.0.113.0/024",
+        "203.0.113.0/24/24",
+        "203.0.113.0/255.255.255.0",
+        "203.0.113.0-203.0.113.9",
+        "203.0.113.7:443",
+        "[2001:db8::1]",
+        "fe80::1%eth0",
+        "2001:db8:::1",
+        " 203.0.113.7"
+      ].map((entry) => [entry, notAnAddress] as const)
+    ]
+    for (const [entry, detail] of cases) {
+      const rejected = await call("POST", keys, { body: { ipAllow: ["::1", entry] } })
+      expect(rejected, entry).toMatchObject({ status: 400, body: { errors: [{ pointer: "/ipAllow/1", detail }] } })
+    }
+    const many = Array.from({ length: 51 }, (_, index) => `10.0.0.${index}`)
+    for (const ipAllow of [many, ["::1", "::1"], "::1", [1]]) {
+      expect((await call("POST", keys, { body: { ipAllow } })).status).toBe(400)
+    }
+    expect((await call("POST", keys, { body: { ipAllow: many.slice(1) } })).body.ipAllow).toHaveLength(50)
+    expect((await call("GET", keys)).body.total).toBe(1)
   })
 
   it("keeps the scopes of a key and returns them when it is verified", async () => {
@@ -361,10 +470,10 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
         offset: 0,
         total: 4,
         data: [
-          { id: keyId, createdOn: timestamp, updatedOn: timestamp, description: "first", scopes: ["a"] },
-          { id: keyId, createdOn: timestamp, updatedOn: timestamp, expiresOn: "2099-01-01T00:00:00.000Z" },
-          { id: keyId, createdOn: timestamp, updatedOn: timestamp, disabled: true },
-          { id: keyId, createdOn: timestamp, updatedOn: timestamp, expiresOn: "2001-01-01T00:00:00.000Z" }
+          { id: keyId, ...ofAlice, createdOn: timestamp, updatedOn: timestamp, description: "first", scopes: ["a"] },
+          { id: keyId, ...ofAlice, createdOn: timestamp, updatedOn: timestamp, expiresOn: "2099-01-01T00:00:00.000Z" },
+          { id: keyId, ...ofAlice, createdOn: timestamp, updatedOn: timestamp, disabled: true },
+          { id: keyId, ...ofAlice, createdOn: timestamp, updatedOn: timestamp, expiresOn: "2001-01-01T00:00:00.000Z" }
         ]
       })
       const [first] = imported.body.data
@@ -481,6 +590,9 @@ describe.each(stores)("keys over HTTP, on %s", (_, store) => {
         [{ keys: [{ ...good, hash: good.hash.slice(1) }] }, "/keys/0/hash"],
         [{ keys: [{ ...good, hash: `${good.hash}0` }] }, "/keys/0/hash"],
         [{ keys: [{ ...good, hash: `${good.hash}\n` }] }, "/keys/0/hash"],
+        [{ keys: [{ ...good, hash: `${"A".repeat(42)}B` }] }, "/keys/0/hash"],
+        [{ keys: [{ ...good, hash: "A".repeat(42) }] }, "/keys/0/hash"],
+        [{ keys: [{ ...good, hash: `${"A".repeat(43)}==` }] }, "/keys/0/hash"],
         [{ keys: [{ ...good, algorithm: "sha512" }] }, "/keys/0/algorithm"],
         [{ keys: [{ hash: good.hash }] }, "/keys/0/algorithm"],
         [{ keys: [{ ...good, suffix: "" }] }, "/keys/0/suffix"],

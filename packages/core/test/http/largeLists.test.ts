@@ -3,8 +3,8 @@
  */
 import { expect, it } from "@effect/vitest"
 import { createTollgate } from "@tollgate/core"
-import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import type { StoreOperations } from "@tollgate/store"
 import { eventually } from "@tollgate/testing"
 import { beforeAll, describe } from "vitest"
 import { grants, secret, tokens } from "../stores.ts"

@@ -1,10 +1,11 @@
 import { Validator } from "@seriousme/openapi-schema-validator"
+import { adminConsole } from "@tollgate/console"
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
 import { StoreState } from "@tollgate/store-testkit"
 import { Effect, Schema } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { descriptions } from "../../src/operations/AllOperations.ts"
+import { descriptions, withAllModules } from "../allModules.ts"
 import { grants, secret, tokens } from "../stores.ts"
 import { type Call, type Client, makeClient } from "./client.ts"
 
@@ -15,7 +16,14 @@ const consumers = "/v1/accounts/acme/key-buckets/edge/consumers"
 let gate: Tollgate
 let call: Client
 beforeAll(async () => {
-  gate = await createTollgate({ store: watched.store, secret, tokens: grants, bodyLimit: 100_000 })
+  gate = await createTollgate({
+    store: watched.store,
+    secret,
+    tokens: grants,
+    bodyLimit: 100_000,
+    publicUrl: "http://gate",
+    modules: [...withAllModules().modules, adminConsole()]
+  })
   call = makeClient(gate.handler)
   await call("POST", consumers, { body: { name: "alice", tags: { team: "blue" } } })
 })
@@ -404,6 +412,7 @@ const operations: ReadonlyArray<readonly [method: string, path: string, call?: C
   ["POST", "/alice/keys/$bulk", { body: [{}] }],
   ["POST", "/alice/keys/$import", { body: { keys: [{ hash: "0".repeat(64), algorithm: "sha256" }] } }],
   ["GET", "/alice/keys/key_1"],
+  ["GET", "/../keys/key_1"],
   ["PATCH", "/alice/keys/key_1", { body: {} }],
   ["DELETE", "/alice/keys/key_1"]
 ]
@@ -512,6 +521,7 @@ describe("the OpenAPI description", () => {
       "/v1/accounts": ["get"],
       "/v1/accounts/{accountName}": ["get"],
       "/v1/accounts/{accountName}/events": ["get"],
+      "/v1/accounts/{accountName}/search": ["get"],
       "/v1/accounts/{accountName}/key-buckets": ["get"],
       "/consumers": ["get", "post"],
       "/consumers/{consumerName}": ["delete", "get", "patch"],
@@ -520,7 +530,28 @@ describe("the OpenAPI description", () => {
       "/consumers/{consumerName}/keys/$bulk": ["post"],
       "/consumers/{consumerName}/keys/$import": ["post"],
       "/consumers/{consumerName}/keys/{keyId}": ["delete", "get", "patch"],
+      "/keys/{keyId}": ["get"],
       "/$verify": ["post"],
+      "/authorize": ["post"],
+      "/decisions": ["get"],
+      "/consumers/{consumerName}/decisions": ["get"],
+      "/outcomes": ["get"],
+      "/consumers/{consumerName}/portal-sessions": ["get", "post"],
+      "/consumers/{consumerName}/portal-sessions/{sessionId}": ["delete"],
+      "/consumers/{consumerName}/portal": ["get"],
+      "/consumers/{consumerName}/portal/keys": ["get", "post"],
+      "/consumers/{consumerName}/portal/keys/{keyId}": ["delete", "patch"],
+      "/consumers/{consumerName}/portal/keys/{keyId}/roll": ["post"],
+      "/consumers/{consumerName}/portal/quotas": ["get"],
+      "/consumers/{consumerName}/portal/usage": ["get"],
+      "/consumers/{consumerName}/portal/plan": ["get", "post"],
+      "/consumers/{consumerName}/portal/refusals": ["get"],
+      "/v1/accounts/{accountName}/tokens": ["get", "post"],
+      "/v1/accounts/{accountName}/tokens/{tokenId}": ["delete", "get", "patch"],
+      "/v1/accounts/{accountName}/sessions": ["delete", "get"],
+      "/v1/accounts/{accountName}/sessions/{sessionId}": ["delete"],
+      "/v1/sessions": ["delete", "get"],
+      "/v1/sessions/{sessionId}": ["delete"],
       "/v1/accounts/{accountName}/webhooks": ["get", "post"],
       "/v1/accounts/{accountName}/webhooks/{webhookId}": ["delete", "get", "patch"],
       "/v1/accounts/{accountName}/webhooks/{webhookId}/deliveries": ["get"],
@@ -529,7 +560,7 @@ describe("the OpenAPI description", () => {
       "/v1/accounts/{accountName}/webhooks/{webhookId}/test": ["post"],
       "/v1/metering": ["get", "post"],
       "/v1/metering/{bucketId}": ["delete", "get"],
-      "/v1/metering/{bucketId}/plans": ["get", "post"],
+      "/v1/metering/{bucketId}/plans": ["get", "post", "put"],
       "/v1/metering/{bucketId}/plans/{planId}": ["delete", "get", "patch"],
       "/v1/metering/{bucketId}/subscriptions": ["get", "post"],
       "/v1/metering/{bucketId}/subscriptions/{subscriptionId}": ["delete", "get", "patch"],
@@ -539,14 +570,33 @@ describe("the OpenAPI description", () => {
       "/v1/metering/{bucketId}/subscriptions/{subscriptionId}/quotas/reservations/{reservationId}/settle": ["post"],
       "/v1/metering/{bucketId}/subscriptions/{subscriptionId}/quotas/reserve": ["post"],
       "/v1/metering/{bucketId}/subscriptions/{subscriptionId}/usage": ["get"],
+      "/v1/metering/{bucketId}/customers": ["get"],
+      "/v1/metering/{bucketId}/customers/{customerKey}": ["get"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/adjust": ["post"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/cancel": ["post"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/consume": ["post"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/grants": ["get", "post"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/grants/{grantId}": ["get"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/grants/{grantId}/void": ["post"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/pending-change": ["delete"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/plan": ["post"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/reservations/{reservationId}/settle": ["post"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/reserve": ["post"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/usage": ["get"],
       "/v1/metering/{bucketId}/usage": ["get", "post"],
+      "/v1/metering/{bucketId}/usage/events": ["post"],
+      "/v1/metering/{bucketId}/usage/export": ["get"],
+      "/v1/metering/{bucketId}/usage/top": ["get"],
       "/v1/accounts/{accountName}/projects": ["get"],
       "/v1/accounts/{accountName}/projects/{projectName}/deployment-status/{statusId}": ["get"],
+      "/v1/accounts/{accountName}/projects/{projectName}/deployment-status/{statusId}/log": ["get"],
       "/v1/accounts/{accountName}/projects/{projectName}/deployments": ["get"],
       "/v1/deployments/sources": ["post"],
       "/v1/deployments/{deploymentName}": ["delete", "get"],
       "/v1/deployments/{deploymentName}/versions": ["get"],
       "/v1/deployments/{deploymentName}/deploy": ["post"],
+      "/v1/deployments/{deploymentName}/rollback": ["post"],
+      "/v1/deployments/{deploymentName}/promote": ["post"],
       "/v1/uploads/{file}": ["put"],
       "/healthz": ["get"],
       "/readyz": ["get"]
@@ -555,7 +605,7 @@ describe("the OpenAPI description", () => {
     expect(Object.keys(upload.requestBody.content)).toEqual(["application/gzip"])
     expect(upload.security ?? []).toEqual([])
     expect(Object.keys(upload.responses)).toEqual(
-      expect.arrayContaining(["200", "400", "403", "408", "409", "413", "415", "501", "503"])
+      expect.arrayContaining(["200", "400", "403", "408", "409", "413", "415", "503"])
     )
     const list = body.paths[`${prefix}/consumers`].get
     const parametersByName = Object.fromEntries(
@@ -573,6 +623,8 @@ describe("the OpenAPI description", () => {
       "manager-email",
       "name",
       "offset",
+      "search",
+      "sort",
       "tags"
     ])
     expect(parametersByName["limit"].schema).toMatchObject({
@@ -592,6 +644,7 @@ describe("the OpenAPI description", () => {
       "400",
       "401",
       "403",
+      "404",
       "408",
       "409",
       "413",

@@ -3,9 +3,9 @@
  */
 import { Writable } from "node:stream"
 import { ConfigurationError, createTollgate, type TollgateOptions } from "@tollgate/core"
-import { StoreUnavailable } from "@tollgate/core/store"
 import { withApiKey } from "@tollgate/fetch"
 import { MemoryStore } from "@tollgate/memory"
+import { StoreUnavailable } from "@tollgate/store"
 import { Effect } from "effect"
 import pino from "pino"
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest"

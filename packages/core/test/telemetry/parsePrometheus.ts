@@ -3,8 +3,13 @@
  */
 // @ts-expect-error: the package has no types
 import parse from "parse-prometheus-text-format"
-import { instruments } from "../../src/telemetry/instruments.ts"
-import type { Series } from "./metering.ts"
+import { allInstruments } from "../allModules.ts"
+
+export interface Series {
+  readonly attributes: Readonly<Record<string, unknown>>
+  /** The value of a sum, or the number of values in a histogram. */
+  readonly value: number
+}
 
 interface Sample {
   readonly labels?: Readonly<Record<string, string>>
@@ -22,7 +27,7 @@ export const parseFamilies = (text: string): ReadonlyArray<Family> => parse(text
 
 /** The names of labels in Prometheus, and what they are called in OpenTelemetry. */
 const attributeNames = new Map(
-  Object.values(instruments).flatMap(({ attributes }) => attributes.map((name) => [name.replaceAll(".", "_"), name]))
+  allInstruments.flatMap(({ attributes }) => attributes.map((name) => [name.replaceAll(".", "_"), name]))
 )
 
 /**

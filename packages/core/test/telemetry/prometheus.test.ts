@@ -1,56 +1,13 @@
 /**
- * `/metrics` and `gate.metrics()`, as Prometheus reads them, and the same instruments as OpenTelemetry describes them.
+ * `/metrics` and `gate.metrics()`, as Prometheus reads them.
  */
-import { DataPointType, type MetricData } from "@opentelemetry/sdk-metrics"
-import type { Tollgate } from "@tollgate/core"
-import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
-import { MemoryStore } from "@tollgate/memory"
-import { eventually } from "@tollgate/testing"
 import { describe, expect, it } from "vitest"
 import { type Instrument, instruments } from "../../src/telemetry/instruments.ts"
+import { allInstruments } from "../allModules.ts"
 import { tokens } from "../secrets.ts"
-import { respondWith, startReceiver } from "../webhooks/receivers.ts"
-import { startGate } from "./gates.ts"
-import { registerMetrics } from "./metering.ts"
+import { openSqlite, startGate } from "./gates.ts"
 import { parseFamilies } from "./parsePrometheus.ts"
-
-/** The metrics that Redis and PostgreSQL have and the memory store has not: retries and a queue. */
-const ofRemoteStores: ReadonlyArray<Instrument> = [instruments.storeRetries, instruments.storeQueue]
-
-/** Uses everything that has metrics. */
-const useAll = async () => {
-  const gate = await startGate({
-    store: MemoryStore.open(),
-    publicUrl: "http://gate",
-    verifyCache: { ttl: 1_000 },
-    deployments: { sources: memorySourceStore(), target: memoryTarget() },
-    onEvent: () => undefined
-  })
-  const acme = gate.account("acme")
-  const receiver = await startReceiver(respondWith(204))
-  const webhook = await acme.webhooks.create({ url: receiver.url, events: ["consumer.created"] })
-  const production = acme.keyBucket("production")
-  const { apiKeys } = await production.consumers.create({ name: "alice" }, { withApiKey: true })
-  await production.authorize(apiKeys?.[0]?.key)
-  const { deployments } = acme.project("web")
-  const { uploadUrl } = await deployments.createSource({ branchName: "main" })
-  await deployments.upload(uploadUrl, new TextEncoder().encode("a source"))
-  await scrape(gate)
-  await eventually(async () => {
-    const text = await gate.metrics()
-    for (const name of ["tollgate_deployments_total", "tollgate_hooks_calls_total"]) expect(text).toContain(name)
-    expect((await acme.webhooks.deliveries(webhook.id)).data[0]?.status).toBe("succeeded")
-  })
-  return gate
-}
-
-const scrape = (gate: Tollgate, token: string | undefined = tokens.admin, method = "GET") =>
-  gate.handler(
-    new Request("http://gate/metrics", {
-      method,
-      headers: token === "" ? {} : { authorization: `Bearer ${token}` }
-    })
-  )
+import { scrape, useAll } from "./useAll.ts"
 
 const getSuffix = ({ kind, unit }: Instrument): string => {
   if (kind === "counter") return "_total"
@@ -59,8 +16,7 @@ const getSuffix = ({ kind, unit }: Instrument): string => {
 
 describe("/metrics", () => {
   it("has every metric with its name, type and description, as a parser reads them", async () => {
-    registerMetrics()
-    const gate = await useAll()
+    const gate = await useAll(await openSqlite())
     const response = await scrape(gate)
     expect(response.status).toBe(200)
     expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8")
@@ -68,8 +24,8 @@ describe("/metrics", () => {
     const text = await response.text()
     expect(text).toMatch(/\n$/)
     const families = parseFamilies(text).map(({ name, type, help }) => ({ name, type, help }))
-    const expected = Object.values<Instrument>(instruments)
-      .filter((instrument) => !ofRemoteStores.includes(instrument))
+    const expected = allInstruments
+      .filter((instrument) => instrument !== instruments.storeRetries) // of stores on a server
       .map((instrument) => ({
         name: `${instrument.name.replaceAll(".", "_")}${getSuffix(instrument)}`,
         type: instrument.kind.toUpperCase(),
@@ -145,36 +101,5 @@ describe("/metrics", () => {
     expect(text).toContain("\nhttp_server_active_requests 0\n")
     const served = await (await scrape(gate)).text()
     expect(served).toBe(text.replace("http_server_active_requests 0", "http_server_active_requests 1"))
-  })
-})
-
-/** Gauges are sums that may decrease, so that values of several processes can be added up. */
-const getKind = (data: MetricData): Instrument["kind"] | undefined => {
-  if (data.dataPointType === DataPointType.HISTOGRAM) return "histogram"
-  if (data.dataPointType !== DataPointType.SUM) return undefined
-  return data.isMonotonic ? "counter" : "gauge"
-}
-
-const getBoundaries = (data: MetricData): ReadonlyArray<number> | undefined =>
-  data.dataPointType === DataPointType.HISTOGRAM ? data.dataPoints[0]?.value.buckets.boundaries : undefined
-
-describe("the metrics of OpenTelemetry", () => {
-  it("have the names, units, descriptions and kinds of the instruments", async () => {
-    const { collect } = registerMetrics()
-    await useAll()
-    const declared = Object.values<Instrument>(instruments)
-    const collected = await collect()
-    const names = collected.map(({ descriptor }) => descriptor.name)
-    expect(new Set(names).size).toBe(names.length)
-    for (const data of collected) {
-      const instrument = declared.find(({ name }) => name === data.descriptor.name)
-      expect(data.descriptor).toMatchObject({ unit: instrument?.unit, description: instrument?.description })
-      expect([getKind(data), getBoundaries(data)]).toEqual([instrument?.kind, instrument?.boundaries])
-      for (const { attributes } of data.dataPoints) {
-        expect(instrument?.attributes).toEqual(expect.arrayContaining(Object.keys(attributes)))
-      }
-    }
-    const missing = declared.filter(({ name }) => !names.includes(name))
-    expect(missing).toEqual(ofRemoteStores)
   })
 })

@@ -4,14 +4,18 @@
  */
 import { Schema } from "effect"
 import type { OperationDescription } from "../../api/describeOperations.ts"
-import { allExamples } from "./examples/allExamples.ts"
+import { linesType } from "../../api/withLines.ts"
+import type { Page } from "../encodePage.ts"
+import { formatEvents } from "../formatEvents.ts"
 
-interface Example {
+/** The JSON of the bodies of an operation. */
+export interface Example {
   readonly request?: unknown
   readonly response?: unknown
 }
 
-const examplesByGroup: Readonly<Record<string, Readonly<Record<string, Example>>>> = allExamples
+/** By group and operation. */
+export type Examples = Readonly<Record<string, Readonly<Record<string, Example>>>>
 
 interface Body {
   readonly content?: Record<string, { example?: unknown }>
@@ -27,6 +31,14 @@ interface Operation {
 const toCsvExample = ({ response: { body, toCsv } }: OperationDescription, example: unknown): string | undefined =>
   toCsv?.(Schema.decodeUnknownSync(body)(example))
 
+/** The events of the same response. */
+const toEventsExample = ({ response: { body, eventStream } }: OperationDescription, example: unknown) =>
+  eventStream && formatEvents(eventStream, Schema.decodeUnknownSync(body)(example), undefined).text
+
+/** The items of the same response. */
+const toLinesExample = ({ response: { hasLines } }: OperationDescription, example: unknown) =>
+  hasLines ? (example as Page).data.map((item) => `${JSON.stringify(item)}\n`).join("") : undefined
+
 const setExample = (body: Body | undefined, contentType: string, example: unknown): void => {
   const content = body?.content?.[contentType]
   if (content !== undefined && example !== undefined) content.example = example
@@ -35,18 +47,21 @@ const setExample = (body: Body | undefined, contentType: string, example: unknow
 /** Adds the examples of each operation, and returns the same description. */
 export const addExamples = <Spec extends { readonly paths: object }>(
   spec: Spec,
-  descriptions: ReadonlyArray<OperationDescription>
+  descriptions: ReadonlyArray<OperationDescription>,
+  examples: Examples
 ): Spec => {
   const paths = Object.values(spec.paths) as ReadonlyArray<Readonly<Record<string, Operation>>>
   const operations = new Map(paths.flatMap(Object.values<Operation>).map((item) => [item.operationId, item]))
   for (const description of descriptions) {
     const operation = operations.get(description.id)
-    const example = examplesByGroup[description.group]?.[description.name]
+    const example = examples[description.group]?.[description.name]
     if (operation === undefined || example === undefined) continue
     const response = operation.responses[description.response.status]
-    setExample(operation.requestBody, "application/json", example.request)
+    setExample(operation.requestBody, description.mediaType ?? "application/json", example.request)
     setExample(response, "application/json", example.response)
     setExample(response, "text/csv", toCsvExample(description, example.response))
+    setExample(response, "text/event-stream", toEventsExample(description, example.response))
+    setExample(response, linesType, toLinesExample(description, example.response))
   }
   return spec
 }

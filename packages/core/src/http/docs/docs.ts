@@ -1,32 +1,34 @@
 /**
- * The routes that document the HTTP API: the OpenAPI description, and a page to read and try it.
+ * The OpenAPI description of the HTTP API.
  */
+
+import type { TransportRequest } from "@tollgate/store/internal"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
+import { Forbidden } from "../../access/AccessError.ts"
 import { Authenticator } from "../../access/Authenticator.ts"
-import { descriptions } from "../../operations/AllOperations.ts"
-import { Api } from "../../operations/Api.ts"
-import type { TransportRequest } from "../../runtime/Transport.ts"
+import type { DeclaredApi } from "../../api/declareApi.ts"
 import type { RouteHandler } from "../buildRoutes.ts"
 import { type Cacheable, makeETag, respondCacheable } from "../cacheable.ts"
+import type { DocsOption } from "../Docs.ts"
 import { RequestContext } from "../RequestContext.ts"
-import { docsPath, openApiPath } from "../routes.ts"
-import { addExamples } from "./addExamples.ts"
-import { docsPage } from "./docsPage.ts"
-
-/** Whether the documentation is served, and whether the OpenAPI description requires authentication. */
-export type DocsOption = boolean | "protected"
+import type { ServedRoute } from "../routes.ts"
+import { addExamples, type Examples } from "./addExamples.ts"
 
 /**
  * Renders the OpenAPI description, and caches it until the base path changes, which it never does at one mount point.
  * `servers` is the `publicUrl` or the base path from the framework binding. Without either it is a URL relative to
  * `/v1/openapi.json`, which stays correct when a proxy or router strips a prefix.
  */
-const makeOpenApiRenderer = (publicUrl: string | undefined): ((basePath: string) => Cacheable) => {
+const makeOpenApiRenderer = (
+  { api, descriptions }: DeclaredApi,
+  examples: Examples,
+  publicUrl: string | undefined
+): ((basePath: string) => Cacheable) => {
   let description: object | undefined
   let last: { readonly url: string; readonly rendered: Cacheable } | undefined
   const render = (url: string): Cacheable => {
-    description ??= addExamples(OpenApi.fromApi(Api), descriptions)
+    description ??= addExamples(OpenApi.fromApi(api), descriptions, examples)
     const json = JSON.stringify({ ...description, servers: [{ url }] })
     return { etag: makeETag(json), headers: { "content-type": "application/json" }, body: Buffer.from(json) }
   }
@@ -37,23 +39,31 @@ const makeOpenApiRenderer = (publicUrl: string | undefined): ((basePath: string)
   }
 }
 
-export const makeDocsRoutes = Effect.fnUntraced(function* (docs: DocsOption, publicUrl: string | undefined) {
+const openApiPath = "/v1/openapi.json"
+
+export const makeDocsRoutes = Effect.fnUntraced(function* (
+  declared: DeclaredApi,
+  examples: Examples,
+  docs: DocsOption,
+  publicUrl: string | undefined
+) {
   if (docs === false) return []
   const { authenticate } = yield* Authenticator
-  const renderOpenApi = makeOpenApiRenderer(publicUrl)
+  const renderOpenApi = makeOpenApiRenderer(declared, examples, publicUrl)
   const respond = (request: TransportRequest) =>
     Effect.map(RequestContext, ({ basePath }) => respondCacheable(request, renderOpenApi(basePath)))
 
   const openApi: RouteHandler = respond
   const protectedOpenApi: RouteHandler = (request) =>
-    Effect.map(Effect.andThen(authenticate(request), respond(request)), (response) => ({
-      ...response,
-      headers: { ...response.headers, "cache-control": "private, no-cache" }
-    }))
-  const page: RouteHandler = (request) => Effect.sync(() => respondCacheable(request, docsPage))
+    Effect.gen(function* () {
+      const { portal } = yield* authenticate(request)
+      if (portal !== undefined) return yield* new Forbidden({ detail: "This session cannot be used here" })
+      const response = yield* respond(request)
+      return { ...response, headers: { ...response.headers, "cache-control": "private, no-cache" } }
+    })
 
-  return [
-    ["GET", openApiPath, docs === "protected" ? protectedOpenApi : openApi],
-    ["GET", docsPath, page]
-  ] as const
+  const routes: ReadonlyArray<ServedRoute> = [
+    { method: "GET", path: openApiPath, handler: docs === "protected" ? protectedOpenApi : openApi }
+  ]
+  return routes
 })

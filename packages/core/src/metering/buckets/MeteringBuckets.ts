@@ -1,27 +1,36 @@
 /**
  * Operations on metering buckets. Each bucket has a separate partition, and a directory lists all buckets. Removing a
- * bucket takes several commits; a background job of any process completes a removal that was interrupted.
+ * bucket takes several commits; a job completes a removal that was interrupted.
  */
-import { Clock, Context, DateTime, Effect, Layer, Option } from "effect"
+
+import {
+  type AccountName,
+  BoundedMap,
+  checkVersion,
+  Ids,
+  invalidBody,
+  isOutcomeUnknown,
+  type Page,
+  type PageRequest,
+  Partition,
+  retryOnConflict,
+  SecretBox,
+  Store,
+  StoreConflict,
+  type StoreError,
+  toPage
+} from "@tollgate/store/internal"
+import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { Accounts } from "../../accounts/Accounts.ts"
-import { LimitReached } from "../../accounts/limits/LimitReached.ts"
+import { limitReached } from "../../accounts/limits/LimitReached.ts"
 import { Limits } from "../../accounts/limits/Limits.ts"
 import { implementOperations } from "../../api/implementOperations.ts"
 import type { Operations } from "../../api/Operations.ts"
-import * as Id from "../../crypto/Id.ts"
-import { SecretBox } from "../../crypto/SecretBox.ts"
+import { DueWork } from "../../jobs/DueWork.ts"
 import { EventRetention } from "../../outbox/EventRetention.ts"
 import { positionRecords } from "../../outbox/eventRecords.ts"
 import { moveEvents } from "../../relay/moveEvents.ts"
-import { BoundedMap } from "../../runtime/BoundedMap.ts"
-import { invalidBody } from "../../schema/InvalidInput.ts"
-import type { AccountName } from "../../schema/Names.ts"
-import { type Page, type PageRequest, toPage } from "../../schema/Page.ts"
-import { checkVersion } from "../../schema/VersionMismatch.ts"
-import * as Partition from "../../store/Partition.ts"
-import { liveClock, retryOnConflict } from "../../store/retryOnConflict.ts"
-import { Store } from "../../store/Store.ts"
-import { isOutcomeUnknown, StoreConflict, type StoreError } from "../../store/StoreError.ts"
+import { getGroupsPartition } from "../groups/groupRecords.ts"
 import { type MeteringBucket, MeteringBucketId, type MeteringBucketName } from "../model/MeteringBucket.ts"
 import { MeteringBucketNameTaken, MeteringBucketNotFound } from "../model/MeteringBucketError.ts"
 import { findMeteringBucket, getBucketEntry, meteringBucketRecords } from "../model/meteringBucketRecords.ts"
@@ -29,9 +38,11 @@ import { byAccount, directoryRecords, pendingRemovalTerm, withName } from "../mo
 import { recordBucketEvent } from "../model/meteringEvents.ts"
 import { MeteringBucketsApi, type MeteringBucketsMethods } from "./MeteringBucketsApi.ts"
 
-/** How often the background job looks for interrupted removals. */
-const sweepInterval = "5 minutes"
-/** How many pending removals the background job completes in one run, and how many `list` hides from a page. */
+/** Removals that may have been interrupted. */
+const removalsJob = { name: "removals" }
+/** When a removal is looked at, in case that it was interrupted. */
+const removalTimeout = { seconds: 5 }
+/** How many pending removals `list` hides from a page. */
 const maxPendingRemovals = 100
 /** The version of a bucket's entry, which is the first record of its partition and never changes. */
 const firstVersion = 1
@@ -43,6 +54,7 @@ const make = Effect.gen(function* () {
   const accounts = yield* Accounts
   const secretBox = yield* SecretBox
   const { meteringBucketsPerAccount } = yield* Limits
+  const dueWork = yield* DueWork
   const withStore = Effect.provideService(Store, store)
   const withRetention = Effect.provideService(EventRetention, yield* EventRetention)
 
@@ -67,6 +79,7 @@ const make = Effect.gen(function* () {
         // Its last events, before they are cleared too.
         yield* withRetention(moveEvents(partition))
         yield* store.clear(partition)
+        yield* store.clear(getGroupsPartition(id))
         const entry = yield* directoryRecords.get(Partition.meteringDirectory, id)
         if (Option.isNone(entry)) return
         yield* forgetPosition(entry.value.value.bucket.accountName, partition)
@@ -105,28 +118,15 @@ const make = Effect.gen(function* () {
       return toPage(request, { ...page, total: (page?.total ?? 0) - removed.size }, data)
     })
 
-  /** Completes interrupted removals. If one fails, the others continue, and the next run retries it. */
-  const sweep = Effect.gen(function* () {
-    const { entries } = yield* directoryRecords.page(Partition.meteringDirectory, {
-      where: [pendingRemovalTerm],
-      offset: 0,
-      limit: maxPendingRemovals
-    })
-    yield* Effect.forEach(entries, ({ value: { bucket } }) =>
-      Effect.catchCause(completeRemoval(bucket.id), () =>
-        Effect.logWarning(`Removing metering bucket ${bucket.id} failed. Tollgate will retry.`)
-      )
-    )
+  const completeIfPending = Effect.fnUntraced(function* (id: string) {
+    const entry = yield* directoryRecords.get(Partition.meteringDirectory, id)
+    if (Option.isSome(entry) && entry.value.value.deleting) yield* completeRemoval(entry.value.value.bucket.id)
+    return undefined
   })
-
-  yield* sweep.pipe(
-    Effect.catchCause((cause) => Effect.logDebug("Scanning for interrupted removals failed", cause)),
-    Effect.andThen(Effect.sleep(sweepInterval)),
-    Effect.forever,
-    Effect.provideService(Clock.Clock, liveClock),
-    withStore,
-    Effect.forkScoped({ startImmediately: true })
-  )
+  yield* dueWork.register({
+    ...removalsJob,
+    run: (partition) => withStore(completeIfPending(Partition.getBucketId(partition)))
+  })
 
   /** Finds a bucket whose removal has started but is not complete. */
   const findPendingRemoval = Effect.fnUntraced(function* (bucketId: string) {
@@ -147,7 +147,7 @@ const make = Effect.gen(function* () {
       const commitOnce = once(Partition.meteringDirectory, toNewEntry)
       yield* accounts.ensureListed(accountName)
       const now = yield* DateTime.now
-      const id = MeteringBucketId.make(yield* Id.generate("bckt"))
+      const id = MeteringBucketId.make(yield* Ids.generate("bckt"))
       const bucket: MeteringBucket = { id, createdOn: now, updatedOn: now, accountName, ...fields }
       const partition = Partition.forMeteringBucket(id)
       yield* store.commit(partition, [meteringBucketRecords.insert(bucket)])
@@ -164,7 +164,7 @@ const make = Effect.gen(function* () {
           if (error.reason === "unique-key")
             return new MeteringBucketNameTaken({ meteringBucketName: fields.name ?? "" })
           return error.reason === "too-many-records"
-            ? new LimitReached({ limit: "meteringBucketsPerAccount", max: meteringBucketsPerAccount })
+            ? limitReached("meteringBucketsPerAccount", meteringBucketsPerAccount)
             : error
         })
       )
@@ -181,6 +181,9 @@ const make = Effect.gen(function* () {
         // An earlier call was interrupted.
         if (Option.isSome(entry) && entry.value.value.deleting) return bucketEntry.value
         const markedEntry = { bucket: bucketEntry.value, deleting: true }
+        const { accountName } = bucketEntry.value
+        const dueOn = DateTime.addDuration(yield* DateTime.now, removalTimeout)
+        yield* dueWork.ensure(removalsJob, Partition.forMeteringBucket(bucketId), Effect.succeed(accountName), dueOn)
         yield* store.commit(Partition.meteringDirectory, [
           Option.isSome(entry)
             ? directoryRecords.replace(entry.value, markedEntry)

@@ -1,10 +1,13 @@
 /**
  * Declares the operations on metering buckets. `MeteringBuckets.ts` implements them.
  */
+
+import { AccountName, Page, VersionMismatch } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { LimitReached } from "../../accounts/limits/LimitReached.ts"
 import { Authenticated } from "../../api/Authenticated.ts"
+import type { CheckMethods, Expect } from "../../api/checkMethods.ts"
 import { bodyErrors, idempotencyErrors } from "../../api/errors.ts"
 import { idempotencyKeyHeader, ifMatchHeader } from "../../api/headers.ts"
 import type {
@@ -15,14 +18,10 @@ import type {
   PagePromise,
   Versioned
 } from "../../api/Methods.ts"
-import { Owner } from "../../api/Owner.ts"
+import { Area, Owner } from "../../api/Owner.ts"
 import { optional, parameters } from "../../api/parameters.ts"
 import { noQuery, page } from "../../api/query.ts"
-import { rejectUnknown } from "../../api/rejectUnknown.ts"
 import { withVersion } from "../../api/withVersion.ts"
-import { AccountName } from "../../schema/Names.ts"
-import { Page } from "../../schema/Page.ts"
-import { VersionMismatch } from "../../schema/VersionMismatch.ts"
 import {
   MeteringBucket,
   MeteringBucketCreate,
@@ -43,7 +42,6 @@ export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
       }),
       success: Page(MeteringBucket)
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List metering buckets")
       .annotate(
         OpenApi.Description,
@@ -81,7 +79,6 @@ export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
       success: HttpApiSchema.NoContent,
       error: [MeteringBucketNotFound, VersionMismatch]
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a metering bucket and everything in it")
       .annotate(
         OpenApi.Description,
@@ -92,7 +89,7 @@ export class MeteringBucketsApi extends HttpApiGroup.make("buckets")
   )
   .prefix("/v1")
   .middleware(Authenticated)
-  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
+  .annotate(Area, "metering")
   .annotateMerge(
     OpenApi.annotations({ title: "Metering buckets", description: "Containers of plans, subscriptions and usage." })
   ) {}
@@ -111,3 +108,6 @@ export interface MeteringBucketsMethods {
   /** Deletes a metering bucket with its plans, subscriptions and usage. */
   remove(meteringBucketId: string, options?: ConditionalCallOptions): Promise<void>
 }
+
+/** Exported so that the compiler evaluates it. */
+export type MethodChecks = Expect<CheckMethods<typeof MeteringBucketsApi, MeteringBucketsMethods>>

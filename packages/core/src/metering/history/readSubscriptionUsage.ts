@@ -1,39 +1,42 @@
 /**
  * Reads what a subscription used in hours, days and periods.
  */
+
+import type { Partition } from "@tollgate/store/internal"
 import { Effect, Option } from "effect"
-import type { Partition } from "../../store/Partition.ts"
-import { readUsage } from "../ledger/readUsage.ts"
+import { type MetersOfPeriod, readUsage } from "../ledger/readUsage.ts"
 import * as UsageLedger from "../ledger/UsageLedger.ts"
-import { ledgerRecords, periodRecords, readMonths } from "../ledger/usageRecords.ts"
+import { ledgerRecords, readClosedPeriods, readMonths } from "../ledger/usageRecords.ts"
 import { getDayOfHour } from "../model/clockSteps.ts"
+import { type PeriodKind, toId } from "../model/Period.ts"
 
 export interface SubscriptionUsage {
   /** All meters that were ever used, also those that the plans do not have any more. */
   readonly meters: ReadonlySet<string>
   readonly inHour: (meter: string, hour: number) => number
   readonly inDay: (meter: string, day: number) => number
-  /** `start` is in epoch milliseconds. */
+  /** In a period of the requested kind. `start` is in epoch milliseconds. */
   readonly inPeriod: (meter: string, start: number) => number
 }
 
 /** How often the records are read again because usage was rolled up meanwhile. */
 const maxAttempts = 10
 
-interface CurrentPeriod {
-  readonly start: number
-  readonly meters: ReadonlyArray<string>
+/** Which periods are read: those of the subscription, or of another kind, and the present one. */
+interface RequestedPeriods {
+  readonly kind: PeriodKind | undefined
+  readonly current: MetersOfPeriod
 }
 
 const lookUp = (byStep: UsageLedger.AmountsByStep, meter: string, step: number): number =>
   Object.hasOwn(byStep, meter) ? (byStep[meter]?.[String(step)] ?? 0) : 0
 
 /** Reads all that says when the subscription used its meters, as of one moment. */
-const readRecords = (partition: Partition, subscriptionId: string, current: CurrentPeriod) =>
+const readRecords = (partition: Partition.Partition, subscriptionId: string, { kind, current }: RequestedPeriods) =>
   Effect.gen(function* () {
     const ledger = yield* ledgerRecords.get(partition, subscriptionId)
     const months = yield* readMonths(partition, subscriptionId)
-    const closedPeriods = yield* periodRecords.get(partition, subscriptionId)
+    const closedPeriods = yield* readClosedPeriods(partition, subscriptionId, kind)
     const openPeriods = Option.isSome(ledger) ? ledger.value.value.periods : []
     const usage = yield* readUsage(partition, subscriptionId, [
       current,
@@ -45,13 +48,13 @@ const readRecords = (partition: Partition, subscriptionId: string, current: Curr
   })
 
 export const readSubscriptionUsage = Effect.fnUntraced(function* (
-  partition: Partition,
+  partition: Partition.Partition,
   subscriptionId: string,
-  current: CurrentPeriod
+  requested: RequestedPeriods
 ) {
-  let records = yield* readRecords(partition, subscriptionId, current)
+  let records = yield* readRecords(partition, subscriptionId, requested)
   for (let attempt = 1; attempt < maxAttempts && !records.isConsistent; attempt++) {
-    records = yield* readRecords(partition, subscriptionId, current)
+    records = yield* readRecords(partition, subscriptionId, requested)
   }
   const { usage } = records
   const ledger = Option.isSome(records.ledger) ? records.ledger.value.value : UsageLedger.make(subscriptionId, 0)
@@ -73,6 +76,6 @@ export const readSubscriptionUsage = Effect.fnUntraced(function* (
       months.reduce((sum, days) => sum + lookUp(days, meter, day), 0) +
       (unrolled.get(day)?.get(meter) ?? 0) +
       (day === openDay ? (open.get(meter) ?? 0) : 0),
-    inPeriod: (meter, start) => lookUp(closed, meter, start) + usage.read(meter, start)
+    inPeriod: (meter, start) => lookUp(closed, meter, start) + usage.read(meter, toId(requested.kind, start))
   } satisfies SubscriptionUsage
 })

@@ -1,8 +1,9 @@
 /**
  * The steps of a usage series: whole clock hours or days in UTC, or the periods of a subscription.
  */
+
+import { type InvalidInput, invalidParameter } from "@tollgate/store/internal"
 import { DateTime, Effect } from "effect"
-import { type InvalidInput, invalidParameter } from "../../schema/InvalidInput.ts"
 import { dayMs, hourMs } from "../model/clockSteps.ts"
 import * as Period from "../model/Period.ts"
 import type { StoredSubscription } from "../model/Subscription.ts"
@@ -30,14 +31,23 @@ const fixedSteps = (length: number, kept: number): Division => ({
   kept
 })
 
+/** Clock hours in UTC, for as long as they are kept. */
 export const hours = fixedSteps(hourMs, keptHours)
+/** Days in UTC, for as long as they are kept. */
 export const days = fixedSteps(dayMs, keptDays)
 
-export const periodsOf = ({ quotaResetAnchor, renewalStrategy }: StoredSubscription): Division => ({
+/** The periods of a subscription, or of a meter that has others. Of hours, days and weeks the last ones are kept. */
+export const periodsOf = (subscription: StoredSubscription, kind: Period.PeriodKind | undefined): Division => ({
   stepAt: (millis) => {
-    const { start, end } = Period.periodAt(quotaResetAnchor, renewalStrategy, DateTime.makeUnsafe(millis))
+    const timestamp = DateTime.makeUnsafe(millis)
+    const { quotaResetAnchor, renewalStrategy } = subscription
+    const { start, end = start } =
+      kind === undefined
+        ? Period.periodAt(quotaResetAnchor, renewalStrategy, timestamp)
+        : Period.otherPeriodAt(kind, subscription, timestamp)
     return { start: DateTime.toEpochMillis(start), end: DateTime.toEpochMillis(end) }
-  }
+  },
+  ...(Period.isKept(kind) ? {} : { kept: Period.keptPeriods })
 })
 
 export interface SeriesRange {

@@ -10,18 +10,19 @@
  */
 import { Schema } from "effect"
 import { getDayOfHour } from "../model/clockSteps.ts"
+import { PeriodId } from "../model/Period.ts"
 import { keptHours } from "../model/usageCounters.ts"
 
 /** An amount by meter. */
 export type MeterAmounts = ReadonlyMap<string, number>
 
-export const noAmounts: MeterAmounts = new Map()
+export const noAmounts: ReadonlyMap<string, number> = new Map()
 
 const AmountByName = Schema.Record(Schema.String, Schema.Finite)
 
 const CountedPeriod = Schema.Struct({
-  /** In epoch milliseconds. */
-  start: Schema.Int,
+  /** The stored name of its id. */
+  start: PeriodId,
   /** The usage of each meter in the period when the hour was opened. */
   counted: AmountByName
 })
@@ -30,7 +31,7 @@ export const UsageLedger = Schema.Struct({
   subscriptionId: Schema.String,
   /** The hour that is open, since the epoch. */
   openHour: Schema.Int,
-  /** The periods that may still be counted in: usually one, and around the end of a period two. */
+  /** The periods that may still be counted in: usually one, and around the end of a period two. Meters may have others. */
   periods: Schema.Array(CountedPeriod),
   /** The usage in closed hours, by meter and hour. */
   hours: Schema.Record(Schema.String, AmountByName),
@@ -42,8 +43,8 @@ export const UsageLedger = Schema.Struct({
 export type UsageLedger = typeof UsageLedger.Type
 type CountedPeriod = typeof CountedPeriod.Type
 
-/** Returns the usage of a meter in a period, which starts at `periodStart`. */
-export type ReadUsage = (meter: string, periodStart: number) => number
+/** Returns the usage of a meter in a period. */
+export type ReadUsage = (meter: string, period: PeriodId) => number
 
 /** An empty ledger, opened in an hour. */
 export const make = (subscriptionId: string, openHour: number): UsageLedger => ({
@@ -68,8 +69,8 @@ export const addToStep = (byStep: AmountsByStep, step: number, amounts: MeterAmo
   return Object.fromEntries(byMeter)
 }
 
-export const findPeriod = ({ periods }: UsageLedger, start: number): CountedPeriod | undefined =>
-  periods.find((period) => period.start === start)
+export const findPeriod = ({ periods }: UsageLedger, id: PeriodId): CountedPeriod | undefined =>
+  periods.find(({ start }) => start === id)
 
 /** What was used in the open hour so far. */
 export const getOpenUsage = ({ periods }: UsageLedger, readUsage: ReadUsage): MeterAmounts => {
@@ -85,7 +86,7 @@ export const getOpenUsage = ({ periods }: UsageLedger, readUsage: ReadUsage): Me
 /** Makes a ledger ready to count these meters in a period. */
 export const addMeters = (
   ledger: UsageLedger,
-  start: number,
+  start: PeriodId,
   meters: ReadonlyArray<string>,
   readUsage: ReadUsage
 ): UsageLedger => {
@@ -127,10 +128,11 @@ export const addToClosedHour = (ledger: UsageLedger, hour: number, amounts: Mete
   }
 }
 
-const dropOldHours = (hours: UsageLedger["hours"], first: number): UsageLedger["hours"] =>
+/** Leaves out the steps before one. */
+export const dropOldSteps = (byStep: AmountsByStep, first: number): AmountsByStep =>
   Object.fromEntries(
-    Object.entries(hours).flatMap(([meter, amounts]) => {
-      const kept = Object.entries(amounts).filter(([hour]) => Number(hour) >= first)
+    Object.entries(byStep).flatMap(([meter, amounts]) => {
+      const kept = Object.entries(amounts).filter(([step]) => Number(step) >= first)
       return kept.length === 0 ? [] : [[meter, Object.fromEntries(kept)]]
     })
   )
@@ -150,31 +152,28 @@ export const moveToHour = (ledger: UsageLedger, hour: number, readUsage: ReadUsa
       ...ledger,
       openHour: hour,
       periods,
-      hours: dropOldHours(hours, hour - keptHours),
+      hours: dropOldSteps(hours, hour - keptHours),
       rolledUpTo: Math.max(ledger.rolledUpTo, day)
     },
     days
   }
 }
 
-/**
- * Attributes usage that is about to be counted in a period to an hour that is not open, instead of the open one.
- */
+/** Attributes usage that is about to be counted to an hour that is not open, instead of the open one. */
 export const attributeToHour = (
   ledger: UsageLedger,
   hour: number,
-  periodStart: number,
+  getPeriod: (meter: string) => PeriodId,
   amounts: MeterAmounts
 ): RolledUp => {
-  const periods = ledger.periods.map((period) =>
-    period.start === periodStart
-      ? {
-          ...period,
-          counted: Object.fromEntries(
-            Object.entries(period.counted).map(([meter, before]) => [meter, before + (amounts.get(meter) ?? 0)])
-          )
-        }
-      : period
-  )
+  const periods = ledger.periods.map(({ start, counted }) => ({
+    start,
+    counted: Object.fromEntries(
+      Object.entries(counted).map(([meter, before]) => [
+        meter,
+        getPeriod(meter) === start ? before + (amounts.get(meter) ?? 0) : before
+      ])
+    )
+  }))
   return addToClosedHour({ ...ledger, periods }, hour, amounts)
 }

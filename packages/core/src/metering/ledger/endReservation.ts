@@ -2,13 +2,14 @@
  * The changes that end a reservation: it is removed, what was not used is given back, and what was used is counted in the
  * hour in which the reservation was made.
  */
+
+import { Change, type Entry, type Partition } from "@tollgate/store/internal"
 import { Effect, Option } from "effect"
-import type { Entry } from "../../store/Collection.ts"
-import type { Partition } from "../../store/Partition.ts"
-import { Change } from "../../store/Store.ts"
+import { returnReserved } from "../credits/returnCredit.ts"
 import { getDayOfHour, toHour } from "../model/clockSteps.ts"
+import { getUsageId, reservationRecords, type StoredReservation } from "../model/reservationRecords.ts"
+import { getPeriodId } from "../model/reservedPeriods.ts"
 import { dayTtlMs, getDayCounter, getHeldCounter, getUsedCounter, usageTtlMs } from "../model/usageCounters.ts"
-import { reservationRecords, type StoredReservation } from "./reservationRecords.ts"
 import { attributeToHour, type MeterAmounts } from "./UsageLedger.ts"
 import { addToDays, ledgerRecords } from "./usageRecords.ts"
 
@@ -22,11 +23,13 @@ export const changeCounters = (
     sums.set(counter, { ...sum, by: sum.by + by })
   }
   for (const { reservation, used } of reservations) {
-    const { subscriptionId, periodStart, hour, meters } = reservation
+    const { hour, meters } = reservation
+    const usageId = getUsageId(reservation)
     for (const [meter, reserved] of Object.entries(meters)) {
       const usedAmount = used.get(meter) ?? 0
-      addUp(getUsedCounter(subscriptionId, meter, periodStart), usedAmount - reserved, usageTtlMs)
-      addUp(getHeldCounter(subscriptionId, meter, periodStart), -reserved, usageTtlMs)
+      const period = getPeriodId(reservation, meter)
+      addUp(getUsedCounter(usageId, meter, period), usedAmount - reserved, usageTtlMs)
+      addUp(getHeldCounter(usageId, meter, period), -reserved, usageTtlMs)
       addUp(getDayCounter(meter, getDayOfHour(hour)), usedAmount, dayTtlMs)
     }
   }
@@ -35,14 +38,16 @@ export const changeCounters = (
 
 /** Changes of the ledger, so that usage is attributed to the hour of the reservation. `now` is in epoch milliseconds. */
 const changeLedger = Effect.fnUntraced(function* (
-  partition: Partition,
-  { subscriptionId, hour, periodStart }: StoredReservation,
+  partition: Partition.Partition,
+  reservation: StoredReservation,
   used: MeterAmounts,
   now: number
 ) {
+  const { hour } = reservation
+  const usageId = getUsageId(reservation)
   const isUsed = [...used.values()].some((amount) => amount > 0)
   if (!isUsed) return []
-  const ledger = yield* ledgerRecords.get(partition, subscriptionId)
+  const ledger = yield* ledgerRecords.get(partition, usageId)
   if (Option.isNone(ledger)) return []
   if (ledger.value.value.openHour === hour) {
     if (hour === toHour(now)) return [ledgerRecords.assertUnchanged(ledger.value)]
@@ -50,16 +55,16 @@ const changeLedger = Effect.fnUntraced(function* (
     // although it does not change, so that only one of the two succeeds.
     return [ledgerRecords.replace(ledger.value, ledger.value.value)]
   }
-  const attributed = attributeToHour(ledger.value.value, hour, periodStart, used)
+  const attributed = attributeToHour(ledger.value.value, hour, (meter) => getPeriodId(reservation, meter), used)
   return [
     ledgerRecords.replace(ledger.value, attributed.ledger),
-    ...(yield* addToDays(partition, subscriptionId, attributed.days, now))
+    ...(yield* addToDays(partition, usageId, attributed.days, now))
   ]
 })
 
 /** The changes that end a reservation at what was used. */
 export const endReservation = Effect.fnUntraced(function* (
-  partition: Partition,
+  partition: Partition.Partition,
   entry: Entry<StoredReservation>,
   used: MeterAmounts,
   now: number
@@ -67,6 +72,7 @@ export const endReservation = Effect.fnUntraced(function* (
   return [
     reservationRecords.remove(entry),
     ...(yield* changeLedger(partition, entry.value, used, now)),
-    ...changeCounters([{ reservation: entry.value, used }])
+    ...changeCounters([{ reservation: entry.value, used }]),
+    ...(yield* returnReserved(partition, [{ reservation: entry.value, used }]))
   ]
 })

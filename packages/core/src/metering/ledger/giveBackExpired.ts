@@ -1,18 +1,17 @@
 /**
  * Gives back what expired reservations hold: each exactly once, because the commit removes the reservation.
  */
+
+import { type Entry, Partition, retryOnConflict, Store } from "@tollgate/store/internal"
 import { DateTime, Effect } from "effect"
-import type { Entry } from "../../store/Collection.ts"
-import * as Partition from "../../store/Partition.ts"
-import { retryOnConflict } from "../../store/retryOnConflict.ts"
-import { Store } from "../../store/Store.ts"
-import { changeCounters } from "./endReservation.ts"
+import { returnReserved } from "../credits/returnCredit.ts"
 import {
   readOpenReservations,
   rememberEnding,
   reservationRecords,
   type StoredReservation
-} from "./reservationRecords.ts"
+} from "../model/reservationRecords.ts"
+import { changeCounters } from "./endReservation.ts"
 import { noAmounts } from "./UsageLedger.ts"
 
 /** Maximum reservations in one commit. */
@@ -32,9 +31,12 @@ export const giveBack = Effect.fnUntraced(function* (
   const expired = entries.filter(({ value }) => hasExpired(value, now))
   for (let start = 0; start < expired.length; start += batchSize) {
     const batch = expired.slice(start, start + batchSize)
-    yield* store.commit(Partition.forMeteringBucket(bucketId), [
+    const unused = batch.map(({ value }) => ({ reservation: value, used: noAmounts }))
+    const partition = Partition.forMeteringBucket(bucketId)
+    yield* store.commit(partition, [
       ...batch.map(reservationRecords.remove),
-      ...changeCounters(batch.map(({ value }) => ({ reservation: value, used: noAmounts }))),
+      ...changeCounters(unused),
+      ...(yield* returnReserved(partition, unused)),
       ...batch.flatMap(({ value }) =>
         rememberEnding(value, "expired", { endedAt: DateTime.toEpochMillis(value.expiresOn), now: nowMs })
       )

@@ -3,24 +3,28 @@
  * for each meter that the subscription has not used in this period yet. The commit that counts also does all that follows
  * from a new hour: it closes the hour before, rolls up its day, and closes its period.
  */
+
+import { Change, type CommitResult, Partition, Store } from "@tollgate/store/internal"
 import { DateTime, Effect, Option } from "effect"
-import * as Partition from "../../store/Partition.ts"
-import { Change, type CommitResult, Store } from "../../store/Store.ts"
-import { dayMs, hourMs, toHour } from "../model/clockSteps.ts"
-import type { Entitlement } from "../model/Entitlement.ts"
+import { dayMs, getDayOfHour, hourMs, toHour } from "../model/clockSteps.ts"
+import type { Entitlement, PeriodLimits } from "../model/Entitlement.ts"
 import { addNames, meterRecordKey, meterRecords } from "../model/meterRecords.ts"
 import * as Period from "../model/Period.ts"
-import { getUsedCounter, usageTtlMs } from "../model/usageCounters.ts"
+import { getUsageId } from "../model/Subscription.ts"
+import { getDayCounter, getUsedCounter, usageTtlMs } from "../model/usageCounters.ts"
 import { giveBackExpired } from "./giveBackExpired.ts"
-import { readUsage } from "./readUsage.ts"
+import { type MetersOfPeriod, readUsage } from "./readUsage.ts"
 import * as UsageLedger from "./UsageLedger.ts"
 import { addClosedPeriods, addToDays, ledgerRecords } from "./usageRecords.ts"
 
 /** The hour that is open in the ledger, and what can be counted in it without a look at the ledger. */
 export interface OpenHour {
   readonly hour: number
-  readonly periodStart: number
-  readonly meters: ReadonlySet<string>
+  /** When it is present, in epoch milliseconds: also a while before it begins, by the clocks of other processes. */
+  readonly from: number
+  readonly until: number
+  /** Each meter that can be counted: its counter in the present period, and that of the day's total. */
+  readonly meters: ReadonlyMap<string, { readonly counter: string; readonly dayCounter: string }>
   /** Until then no reservation expires. Afterwards they are to be given back before anything is counted. */
   readonly firstExpiry: number
 }
@@ -28,47 +32,61 @@ export interface OpenHour {
 /** By how much the clocks of processes may differ. An hour that is further ahead was opened by a clock that is wrong. */
 const maxClockSkewMs = 10 * 60 * 1000
 
-/** A period is closed when this has passed since its end: until then, processes whose clocks are behind may count in it. */
-const closeAfterMs = dayMs
+/**
+ * A period is closed when this has passed since its end: until then, processes whose clocks are behind may count in it. There
+ * would be many open ones if hours waited for a day.
+ */
+const getClosingDelayMs = (id: Period.PeriodId): number => (Period.parseId(id).kind === "hour" ? hourMs : dayMs)
 
 /** How soon open reservations are looked at again, since others may be made that expire before them. */
 const expiryIntervalMs = 5_000
 
 type Usage = Effect.Success<ReturnType<typeof readUsage>>
 
-const isPresent = (openHour: number, now: number): boolean =>
-  openHour * hourMs - maxClockSkewMs <= now && now < (openHour + 1) * hourMs
-
-/** Whether amounts can be counted in a period, or reserved until `expiresOn`, without a look at the ledger. */
+/** Whether amounts can be counted, or reserved until `expiresOn`, without a look at the ledger. */
 export const isOpenFor = (
   openHour: OpenHour | undefined,
-  periodStart: number,
+  { meters }: PeriodLimits,
   amounts: Readonly<Record<string, number>>,
   now: number,
   expiresOn: number | undefined
 ): openHour is OpenHour => {
-  if (openHour === undefined || openHour.periodStart !== periodStart || !isPresent(openHour.hour, now)) return false
+  if (openHour === undefined) return false
+  if (now < openHour.from || now >= openHour.until) return false
   if (now >= openHour.firstExpiry || (expiresOn !== undefined && expiresOn < openHour.firstExpiry)) return false
-  for (const meter in amounts) if (!openHour.meters.has(meter)) return false
+  for (const meter in amounts) {
+    const counter = openHour.meters.get(meter)?.counter
+    // Of an earlier period, it is another one.
+    if (counter === undefined || counter !== meters.get(meter)?.counter) return false
+  }
   return true
 }
 
 export interface Opening {
   readonly bucketId: string
   readonly entitlement: Entitlement
-  readonly periodStart: number
+  readonly limits: PeriodLimits
   readonly meters: ReadonlyArray<string>
   readonly now: number
   /** When the reservation expires that is to be made. */
   readonly expiresOn: number | undefined
 }
 
-const toOpenHour = (
-  { openHour, periods, firstExpiry = Number.POSITIVE_INFINITY }: UsageLedger.UsageLedger,
-  periodStart: number
-): OpenHour => {
-  const counted = periods.find(({ start }) => start === periodStart)?.counted ?? {}
-  return { hour: openHour, periodStart, meters: new Set(Object.keys(counted)), firstExpiry }
+const toOpenHour = (ledger: UsageLedger.UsageLedger, { meters }: PeriodLimits): OpenHour => {
+  const { openHour: hour, firstExpiry = Number.POSITIVE_INFINITY } = ledger
+  const [from, until] = [hour * hourMs - maxClockSkewMs, (hour + 1) * hourMs]
+  const open = new Map<string, { readonly counter: string; readonly dayCounter: string }>()
+  for (const [meter, { counter, periodId }] of meters) {
+    if (!Object.hasOwn(UsageLedger.findPeriod(ledger, periodId)?.counted ?? {}, meter)) continue
+    open.set(meter, { counter, dayCounter: getDayCounter(meter, getDayOfHour(hour)) })
+  }
+  return { hour, from, until, meters: open, firstExpiry }
+}
+
+/** The periods that meters count in. */
+const groupByPeriod = (meters: ReadonlyArray<string>, limits: PeriodLimits): ReadonlyArray<MetersOfPeriod> => {
+  const getId = (meter: string) => limits.meters.get(meter)?.periodId ?? DateTime.toEpochMillis(limits.period.start)
+  return [...Map.groupBy(meters, getId)].map(([start, meters]) => ({ start, meters }))
 }
 
 /** An hour to count in. */
@@ -92,22 +110,29 @@ export const toOpened = (
 
 /** The periods that can be closed: those that ended a while ago, unless a reservation still holds something in them. */
 const findOverPeriods = (
-  { entitlement, periodStart, now }: Opening,
+  { entitlement, limits, now }: Opening,
   { periods }: UsageLedger.UsageLedger,
   readHeld: UsageLedger.ReadUsage
 ) => {
-  const { quotaResetAnchor, renewalStrategy } = entitlement.subscription.value
+  const present = new Set([...limits.meters.values()].map(({ periodId }) => periodId))
   return periods.filter(({ start, counted }) => {
-    const { end } = Period.periodAt(quotaResetAnchor, renewalStrategy, DateTime.makeUnsafe(start))
-    const isOver = start !== periodStart && DateTime.toEpochMillis(end) + closeAfterMs <= now
+    if (present.has(start)) return false
+    const { end } = Period.fromId(start, entitlement.subscription.value)
+    const isOver = end !== undefined && DateTime.toEpochMillis(end) + getClosingDelayMs(start) <= now
     return isOver && Object.keys(counted).every((meter) => readHeld(meter, start) === 0)
   })
 }
 
-/** A change that removes the counter of a closed period. */
-const removeUsed = (subscriptionId: string, meter: string, start: number, used: number): ReadonlyArray<Change> => {
+/** Removes the counter of a closed period. Fails if something was counted in it since it was read, by a slow process. */
+const removeUsed = (
+  subscriptionId: string,
+  meter: string,
+  start: Period.PeriodId,
+  used: number
+): ReadonlyArray<Change> => {
   const counter = getUsedCounter(subscriptionId, meter, start)
-  return used === 0 ? [] : [Change.Add({ counter, by: -used, ttl: usageTtlMs })]
+  const isUnchanged = Change.CheckCounter({ counter, expect: used })
+  return used === 0 ? [isUnchanged] : [isUnchanged, Change.Add({ counter, by: -used, ttl: usageTtlMs })]
 }
 
 /** Moves to another hour: closes the open hour, and the periods that are over. */
@@ -129,7 +154,7 @@ const moveToHour = Effect.fnUntraced(function* (
     ledger: { ...ledger, periods: ledger.periods.filter(({ start }) => !closed.has(start)) },
     changes: [
       ...(yield* addToDays(partition, subscriptionId, days, opening.now)),
-      ...(yield* addClosedPeriods(partition, subscriptionId, closed)),
+      ...(yield* addClosedPeriods(partition, subscriptionId, closed, opening.now)),
       ...over.flatMap(({ start, used }) =>
         [...used].flatMap(([meter, amount]) => removeUsed(subscriptionId, meter, start, amount))
       )
@@ -156,10 +181,10 @@ const giveBackDue = Effect.fnUntraced(function* (
 
 /** Finds the hour to count in, and the changes that make the ledger ready for it. */
 export const prepareHour = Effect.fnUntraced(function* (opening: Opening) {
-  const { bucketId, entitlement, periodStart, meters, now, expiresOn } = opening
+  const { bucketId, entitlement, limits, meters, now, expiresOn } = opening
   const store = yield* Store
   const partition = Partition.forMeteringBucket(bucketId)
-  const { id: subscriptionId } = entitlement.subscription.value
+  const subscriptionId = getUsageId(entitlement.subscription.value)
   const [ledgerRecord, meterRecord] = yield* store.get(partition, [
     ledgerRecords.recordKey(subscriptionId),
     meterRecordKey
@@ -167,25 +192,28 @@ export const prepareHour = Effect.fnUntraced(function* (opening: Opening) {
   const entry = ledgerRecord === undefined ? undefined : yield* ledgerRecords.decode(ledgerRecord)
   const knownMeters = meterRecord === undefined ? Option.none() : Option.some(yield* meterRecords.decode(meterRecord))
   const previous = entry?.value ?? UsageLedger.make(subscriptionId, toHour(now))
-  const openHour = toOpenHour(previous, periodStart)
-  if (entry !== undefined && isOpenFor(openHour, periodStart, toKeys(meters), now, expiresOn)) {
+  const openHour = toOpenHour(previous, limits)
+  if (entry !== undefined && isOpenFor(openHour, limits, toKeys(meters), now, expiresOn)) {
     return { openHour, isOpen: true, changes: [ledgerRecords.assertUnchanged(entry)] } satisfies PreparedHour
   }
   const current = yield* giveBackDue(opening, previous)
+  const opened = groupByPeriod(meters, limits)
   const usage = yield* readUsage(partition, subscriptionId, [
     ...previous.periods.map(({ start, counted }) => ({ start, meters: Object.keys(counted) })),
-    { start: periodStart, meters }
+    ...opened
   ])
-  const moved = isPresent(current.openHour, now)
-    ? { ledger: current, changes: [] }
-    : yield* moveToHour(opening, current, toHour(now), usage)
-  const ledger = UsageLedger.addMeters(moved.ledger, periodStart, meters, usage.read)
+  const isPresent = openHour.from <= now && now < openHour.until
+  const moved = isPresent ? { ledger: current, changes: [] } : yield* moveToHour(opening, current, toHour(now), usage)
+  const ledger = opened.reduce(
+    (ledger, { start, meters }) => UsageLedger.addMeters(ledger, start, meters, usage.read),
+    moved.ledger
+  )
   const changes = [
     entry === undefined ? ledgerRecords.insert(ledger) : ledgerRecords.replace(entry, ledger),
     ...addNames(knownMeters, meters),
     ...moved.changes
   ]
-  return { openHour: toOpenHour(ledger, periodStart), isOpen: false, changes } satisfies PreparedHour
+  return { openHour: toOpenHour(ledger, limits), isOpen: false, changes } satisfies PreparedHour
 })
 
 const toKeys = (names: ReadonlyArray<string>) => Object.fromEntries(names.map((name) => [name, 0]))

@@ -1,10 +1,10 @@
 /**
  * Reads how much of each meter was used in periods, and how much of it is held by reservations.
  */
+
+import { forEachInPieces, type Partition, Store } from "@tollgate/store/internal"
 import { Effect } from "effect"
-import { forEachInPieces } from "../../runtime/turns.ts"
-import type { Partition } from "../../store/Partition.ts"
-import { Store } from "../../store/Store.ts"
+import type { PeriodId } from "../model/Period.ts"
 import { getHeldCounter, getUsedCounter } from "../model/usageCounters.ts"
 
 /** Maximum counters in one call. */
@@ -12,7 +12,7 @@ const batchSize = 1_000
 
 /** The values of `count` counters, read in batches. A name is made when its batch is read: there may be 40,000. */
 export const readCounters = Effect.fnUntraced(function* (
-  partition: Partition,
+  partition: Partition.Partition,
   count: number,
   getName: (index: number) => string
 ) {
@@ -26,35 +26,48 @@ export const readCounters = Effect.fnUntraced(function* (
   return values
 })
 
-interface MetersOfPeriod {
-  /** In epoch milliseconds. */
-  readonly start: number
+/** Meters, and the id of the period that they count in. */
+export interface MetersOfPeriod {
+  readonly start: PeriodId
   readonly meters: ReadonlyArray<string>
 }
 
-export const readUsage = Effect.fnUntraced(function* (
-  partition: Partition,
-  subscriptionId: string,
-  periods: ReadonlyArray<MetersOfPeriod>
+/** The periods of a subscription whose usage is read. */
+interface PeriodsOfSubscription {
+  readonly subscriptionId: string
+  readonly periods: ReadonlyArray<MetersOfPeriod>
+}
+
+/** Reads the usage of many subscriptions at once. Returns what each of them used. */
+export const readUsageOfMany = Effect.fnUntraced(function* (
+  partition: Partition.Partition,
+  requested: ReadonlyArray<PeriodsOfSubscription>
 ) {
-  const names = [
-    ...new Set(
-      periods.flatMap(({ start, meters }) =>
-        meters.flatMap((meter) => [
-          getUsedCounter(subscriptionId, meter, start),
-          getHeldCounter(subscriptionId, meter, start)
-        ])
-      )
-    )
-  ]
-  const counters = yield* readCounters(partition, names.length, (index) => names[index] ?? "")
-  const values = new Map(names.map((name, index) => [name, counters[index]]))
-  const readHeld = (meter: string, start: number): number =>
-    values.get(getHeldCounter(subscriptionId, meter, start)) ?? 0
-  return {
-    readHeld,
-    /** What was used, without what is held. */
-    read: (meter: string, start: number): number =>
-      (values.get(getUsedCounter(subscriptionId, meter, start)) ?? 0) - readHeld(meter, start)
+  const names = new Set<string>()
+  for (const { subscriptionId, periods } of requested) {
+    for (const { start, meters } of periods) {
+      for (const meter of meters) {
+        names.add(getUsedCounter(subscriptionId, meter, start)).add(getHeldCounter(subscriptionId, meter, start))
+      }
+    }
+  }
+  const list = [...names]
+  const counters = yield* readCounters(partition, list.length, (index) => list[index] ?? "")
+  const values = new Map(list.map((name, index) => [name, counters[index]]))
+  return (subscriptionId: string) => {
+    const readHeld = (meter: string, start: PeriodId): number =>
+      values.get(getHeldCounter(subscriptionId, meter, start)) ?? 0
+    return {
+      readHeld,
+      /** What was used, without what is held. */
+      read: (meter: string, start: PeriodId): number =>
+        (values.get(getUsedCounter(subscriptionId, meter, start)) ?? 0) - readHeld(meter, start)
+    }
   }
 })
+
+export const readUsage = (
+  partition: Partition.Partition,
+  subscriptionId: string,
+  periods: ReadonlyArray<MetersOfPeriod>
+) => Effect.map(readUsageOfMany(partition, [{ subscriptionId, periods }]), (readOf) => readOf(subscriptionId))

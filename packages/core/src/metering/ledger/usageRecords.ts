@@ -1,17 +1,16 @@
 /**
  * The records of usage, in the partition of a metering bucket. The names of the collections are stored and cannot change.
  */
+
+import { type Change, Collection, omitUndefined, type Partition, Store } from "@tollgate/store/internal"
 import { Effect, Option, Schema } from "effect"
-import * as Collection from "../../store/Collection.ts"
-import type { Partition } from "../../store/Partition.ts"
-import { type Change, Store } from "../../store/Store.ts"
 import { dayMs, getMonth } from "../model/clockSteps.ts"
+import { getFirstKept, type PeriodId, PeriodKind, parseId } from "../model/Period.ts"
+import { bySubscription } from "../model/reservationRecords.ts"
 import { keptDays } from "../model/usageCounters.ts"
-import { addToStep, type MeterAmounts, UsageLedger } from "./UsageLedger.ts"
+import { addToStep, dropOldSteps, type MeterAmounts, UsageLedger } from "./UsageLedger.ts"
 
 const AmountByName = Schema.Record(Schema.String, Schema.Finite)
-
-export const bySubscription = (subscriptionId: string): string => `subscription:${subscriptionId}`
 
 export const ledgerRecords = Collection.make({
   name: "usage",
@@ -41,20 +40,39 @@ export const monthRecords = Collection.make({
   indexTerms: ({ subscriptionId }) => [bySubscription(subscriptionId)]
 })
 
-/** The usage in closed periods, by meter and start in epoch milliseconds. */
+/** The key of the record of a month. */
+export const monthRecordKey = (subscriptionId: string, month: string): string =>
+  monthRecords.recordKey(getMonthKey(subscriptionId, month))
+
+const getPeriodsKey = (subscriptionId: string, kind: PeriodKind | undefined): string =>
+  kind === undefined ? subscriptionId : `${subscriptionId}/${kind}`
+
+/** The usage in closed periods of one kind, by meter and start in epoch milliseconds. */
 export const periodRecords = Collection.make({
   name: "usage-periods",
   countsBytes: false,
   format: 1,
-  schema: Schema.Struct({ subscriptionId: Schema.String, periods: Schema.Record(Schema.String, AmountByName) }),
-  key: ({ subscriptionId }) => subscriptionId
+  schema: Schema.Struct({
+    subscriptionId: Schema.String,
+    /** Absent: the periods of the subscription. */
+    kind: Schema.optionalKey(PeriodKind),
+    periods: Schema.Record(Schema.String, AmountByName)
+  }),
+  key: ({ subscriptionId, kind }) => getPeriodsKey(subscriptionId, kind)
 })
+
+/** The closed periods of one kind. */
+export const readClosedPeriods = (
+  partition: Partition.Partition,
+  subscriptionId: string,
+  kind: PeriodKind | undefined
+) => periodRecords.get(partition, getPeriodsKey(subscriptionId, kind))
 
 /** More than the months that are kept. */
 const maxMonths = 100
 
 /** The rolled-up months of a subscription, oldest first. */
-export const readMonths = (partition: Partition, subscriptionId: string) =>
+export const readMonths = (partition: Partition.Partition, subscriptionId: string) =>
   Effect.map(
     monthRecords.page(partition, { where: [bySubscription(subscriptionId)], offset: 0, limit: maxMonths }),
     ({ entries }) => entries
@@ -62,7 +80,7 @@ export const readMonths = (partition: Partition, subscriptionId: string) =>
 
 /** Changes that add usage to days, and remove the months that are not kept any longer. */
 export const addToDays = Effect.fnUntraced(function* (
-  partition: Partition,
+  partition: Partition.Partition,
   subscriptionId: string,
   days: ReadonlyMap<number, MeterAmounts>,
   now: number
@@ -70,7 +88,7 @@ export const addToDays = Effect.fnUntraced(function* (
   if (days.size === 0) return []
   const store = yield* Store
   const months = Map.groupBy(days, ([day]) => getMonth(day))
-  const keys = [...months.keys()].map((month) => monthRecords.recordKey(getMonthKey(subscriptionId, month)))
+  const keys = [...months.keys()].map((month) => monthRecordKey(subscriptionId, month))
   const records = yield* store.get(partition, keys)
   const changes: Array<Change> = []
   let isNew = false
@@ -90,16 +108,21 @@ export const addToDays = Effect.fnUntraced(function* (
   return [...changes, ...old.filter(({ value }) => !isWritten(value.month)).map(monthRecords.remove)]
 })
 
-/** A change that adds closed periods to those of a subscription. */
+/** Changes that add closed periods to those of a subscription, and drop those that are not kept any longer. */
 export const addClosedPeriods = Effect.fnUntraced(function* (
-  partition: Partition,
+  partition: Partition.Partition,
   subscriptionId: string,
-  closed: ReadonlyMap<number, MeterAmounts>
+  closed: ReadonlyMap<PeriodId, MeterAmounts>,
+  now: number
 ) {
-  if (closed.size === 0) return []
-  const existing = yield* periodRecords.get(partition, subscriptionId)
-  let periods = Option.isSome(existing) ? existing.value.value.periods : {}
-  for (const [start, amounts] of closed) periods = addToStep(periods, start, amounts)
-  const value = { subscriptionId, periods }
-  return [Option.isSome(existing) ? periodRecords.replace(existing.value, value) : periodRecords.insert(value)]
+  const changes: Array<Change> = []
+  for (const [kind, ofKind] of Map.groupBy(closed, ([id]) => parseId(id).kind)) {
+    const existing = yield* readClosedPeriods(partition, subscriptionId, kind)
+    let periods = Option.isSome(existing) ? existing.value.value.periods : {}
+    for (const [id, amounts] of ofKind) periods = addToStep(periods, parseId(id).start, amounts)
+    periods = dropOldSteps(periods, getFirstKept(kind, now))
+    const value = { subscriptionId, ...omitUndefined({ kind }), periods }
+    changes.push(Option.isSome(existing) ? periodRecords.replace(existing.value, value) : periodRecords.insert(value))
+  }
+  return changes
 })

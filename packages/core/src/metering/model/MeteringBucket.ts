@@ -1,10 +1,9 @@
 /**
  * A metering bucket: the container of plans, subscriptions and usage counters. It belongs to one account.
  */
+
+import { AccountName, Id, pathName, Timestamp } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { Id } from "../../schema/Id.ts"
-import { AccountName, pathName } from "../../schema/Names.ts"
-import { Timestamp } from "../../schema/Timestamp.ts"
 
 /** The id of a metering bucket. It begins with `bckt_`. */
 export const MeteringBucketId = Id("bckt").pipe(Schema.brand("MeteringBucketId"))
@@ -13,6 +12,9 @@ export type MeteringBucketId = typeof MeteringBucketId.Type
 /** The name of a metering bucket, which is unique in its account. */
 export const MeteringBucketName = pathName.pipe(Schema.brand("MeteringBucketName"))
 export type MeteringBucketName = typeof MeteringBucketName.Type
+
+/** Whether a text begins like an id. Then it cannot be a name, so that both can stand in one place. */
+export const isLikeId = (text: string): boolean => text.startsWith("bckt_")
 
 /** The fields that the caller sets, besides the account. Everything else that has them is derived from here. */
 const inputFields = {
@@ -35,6 +37,12 @@ export type MeteringBucketJson = typeof MeteringBucket.Encoded
 /** `accountName` defaults to the caller's account. A caller with access to all accounts must set it. */
 export const MeteringBucketCreate = Schema.Struct({
   accountName: Schema.optionalKey(AccountName),
-  ...inputFields
+  name: Schema.optionalKey(
+    MeteringBucketName.pipe(
+      Schema.check(
+        Schema.makeFilter((name: string) => (isLikeId(name) ? 'must not begin with "bckt_", as ids do' : undefined))
+      )
+    )
+  )
 }).annotate({ identifier: "MeteringBucketCreate" })
 export type MeteringBucketCreate = typeof MeteringBucketCreate.Type

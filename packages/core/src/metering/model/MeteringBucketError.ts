@@ -1,6 +1,5 @@
+import { defineError, pathName } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { defineError } from "../../errors/defineError.ts"
-import { pathName } from "../../schema/Names.ts"
 
 const isPathName = Schema.is(pathName)
 
@@ -18,8 +17,8 @@ export class MeteringBucketNotFound extends defineError<MeteringBucketNotFound>(
     remedy: "Check the ID and the account. List the metering buckets to find the ID by name.",
     detail: ({ bucketId }) =>
       isPossibleName(bucketId)
-        ? `No metering bucket has the id "${bucketId}": ids begin with "bckt_". Find a metering bucket by its name with ` +
-          `meteringBuckets.ensure("${bucketId}"), or over HTTP with GET /v1/metering?name=${bucketId}`
+        ? `No metering bucket has the id "${bucketId}": ids begin with "bckt_". In process, meteringBucket("${bucketId}") ` +
+          `finds a metering bucket by its name; over HTTP, GET /v1/metering?name=${bucketId} does`
         : `Metering bucket "${bucketId}" does not exist`,
     schemaName: "BucketNotFoundProblem"
   },

@@ -1,5 +1,5 @@
+import { defineError } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { defineError } from "../../errors/defineError.ts"
 
 export class PlanNotFound extends defineError<PlanNotFound>()(
   "PlanNotFound",
@@ -33,9 +33,12 @@ export class PlanInUse extends defineError<PlanInUse>()(
     code: "plan-in-use",
     status: 409,
     title: "Plan in use",
-    meaning: "The plan cannot be deleted, because it has subscriptions. Canceled subscriptions count.",
+    meaning:
+      "The plan has subscriptions, so it cannot be deleted, and the period of a meter cannot change. Canceled " +
+      "subscriptions count.",
     remedy: "Delete the subscriptions of the plan or move them to another plan first.",
-    detail: ({ planId }) => `Plan "${planId}" has subscriptions. Remove them first, including canceled ones.`
+    detail: ({ planId }) =>
+      `Plan "${planId}" has subscriptions, also canceled ones count. Remove them first. The period of a meter cannot change either.`
   },
   { planId: Schema.String.annotate({ description: "The ID of the plan." }) }
 ) {}
@@ -52,3 +55,17 @@ export class UnknownPlan extends defineError<UnknownPlan>()("UnknownPlan", {
     "Over HTTP, pass the same plans of this metering bucket in both. In process and in the client, one of the two suffices.",
   detail: () => "planIds and planExternalIds do not refer to the same plans of this metering bucket"
 }) {}
+
+/** A subscription would have plans that give one meter different periods. */
+export class ConflictingPeriods extends defineError<ConflictingPeriods>()(
+  "ConflictingPeriods",
+  {
+    code: "conflicting-periods",
+    status: 422,
+    title: "Conflicting periods",
+    meaning: "The plans of the subscription give one meter different periods, so that their maxima cannot be added.",
+    remedy: "Choose plans with the same period of the meter, or use another meter in one of them.",
+    detail: ({ meter }) => `The plans give the meter "${meter}" different periods`
+  },
+  { meter: Schema.String.annotate({ description: "The name of the meter." }) }
+) {}

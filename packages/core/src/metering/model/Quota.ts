@@ -1,17 +1,47 @@
 /**
  * Quotas: the limit and the usage of each meter in a period. Also the input of `consume`.
  */
-import { Schema } from "effect"
-import { recordByShortName } from "../../schema/Names.ts"
-import { formatTimestamp, Timestamp } from "../../schema/Timestamp.ts"
 
-/** The limit of one meter in the current period, what is used of it, and what remains. */
-export const Quota = Schema.Struct({ max: Schema.Finite, used: Schema.Finite, remaining: Schema.Finite }).annotate({
-  identifier: "Quota"
-})
+import { formatTimestamp, recordByShortName, Timestamp } from "@tollgate/store/internal"
+import { type DateTime, Schema } from "effect"
+import { type CreditTerms, getCreditUsed } from "./creditTerms.ts"
+import type { MeterPeriod } from "./Period.ts"
+
+/** The limit of one meter in its current period, what is used of it, and what remains. */
+export const Quota = Schema.Struct({
+  max: Schema.Finite,
+  used: Schema.Finite,
+  remaining: Schema.Finite,
+  /** The part of `remaining` that grants give, if there are any. */
+  credit: Schema.optionalKey(Schema.Finite),
+  /** What was used above `max`, and was not taken from grants, if anything. */
+  overage: Schema.optionalKey(Schema.Finite),
+  /** The period of the meter, if it is not that of the subscription. One that never ends has no `resetsOn`. */
+  periodStart: Schema.optionalKey(Timestamp),
+  resetsOn: Schema.optionalKey(Timestamp)
+}).annotate({ identifier: "Quota" })
 export type Quota = typeof Quota.Type
 
-export const makeQuota = (max: number, used = 0): Quota => ({ max, used, remaining: Math.max(0, max - used) })
+/** Makes a quota. `otherPeriod` is the period of the meter, if it is not that of the subscription. */
+export const makeQuota = (
+  max: number,
+  used = 0,
+  otherPeriod?: MeterPeriod | undefined,
+  terms?: CreditTerms | undefined
+): Quota => {
+  const given = terms === undefined ? 0 : getCreditUsed(terms, used)
+  const ofPlans = terms === undefined ? used : used - terms.charged - given
+  const quota: Quota = { max, used, remaining: Math.max(0, max - ofPlans) }
+  if (ofPlans <= max && otherPeriod === undefined && terms === undefined) return quota
+  const credit = terms === undefined ? 0 : terms.granted - given
+  return {
+    ...quota,
+    ...(terms && { remaining: Math.min(quota.remaining + credit, Number.MAX_SAFE_INTEGER), credit }),
+    ...(ofPlans > max ? { overage: ofPlans - max } : {}),
+    ...(otherPeriod && { periodStart: otherPeriod.start }),
+    ...(otherPeriod?.end && { resetsOn: otherPeriod.end })
+  }
+}
 
 /** The quotas of a subscription, by meter, and the period in which they apply. */
 export const Quotas = Schema.Struct({
@@ -25,10 +55,18 @@ export type Quotas = typeof Quotas.Type
 export type QuotasJson = typeof Quotas.Encoded
 
 /** Written by hand for speed: every metered request returns quotas, and a schema encoder takes longer than counting. */
-export const encodeQuotas = ({ meters, periodStart, resetsOn }: Quotas): typeof Quotas.Encoded => ({
-  meters,
+export const encodeQuotas = ({ meters, periodStart, resetsOn }: Quotas): typeof Quotas.Encoded => {
+  const encoded: Record<string, typeof Quota.Encoded> = {}
+  for (const meter in meters) {
+    const { periodStart: start, resetsOn: end, ...quota } = meters[meter] as Quota
+    encoded[meter] = start === undefined ? quota : { ...quota, ...encodePeriod(start, end) }
+  }
+  return { meters: encoded, periodStart: formatTimestamp(periodStart), resetsOn: formatTimestamp(resetsOn) }
+}
+
+const encodePeriod = (periodStart: DateTime.Utc, resetsOn: DateTime.Utc | undefined) => ({
   periodStart: formatTimestamp(periodStart),
-  resetsOn: formatTimestamp(resetsOn)
+  ...(resetsOn && { resetsOn: formatTimestamp(resetsOn) })
 })
 
 const Amount = Schema.Int.pipe(

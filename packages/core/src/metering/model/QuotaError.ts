@@ -1,7 +1,6 @@
+import { addHidden, defineError, Timestamp } from "@tollgate/store/internal"
 import { type DateTime, Schema } from "effect"
-import { addHidden, defineError } from "../../errors/defineError.ts"
 import type { HeaderPolicy } from "../../rateLimits/rateLimitHeaders.ts"
-import { Timestamp } from "../../schema/Timestamp.ts"
 
 export class SubscriptionNotActive extends defineError<SubscriptionNotActive>()(
   "SubscriptionNotActive",
@@ -39,15 +38,18 @@ export class QuotaExceeded extends defineError<QuotaExceeded>()(
     title: "Quota exceeded",
     meaning: "The amount would exceed the quota of a meter in the current period. Nothing was counted.",
     remedy:
-      "Wait until `resetsOn`, use a smaller amount, or move the subscription to a plan with a larger quota. " +
+      "Wait until `resetsOn`, if there is one, use a smaller amount, or move the subscription to a plan with a larger quota. " +
       "`Retry-After` has the seconds to wait.",
-    detail: ({ meter, max }) =>
-      `This would exceed the limit of ${max} for meter "${meter}" in this period. Nothing was counted.`
+    detail: ({ meter, max, resetsOn }) =>
+      `This would exceed the limit of ${max} for meter "${meter}"${resetsOn === undefined ? "" : " in this period"}. ` +
+      "Nothing was counted."
   },
   {
     meter: Schema.String.annotate({ description: "The name of the meter." }),
-    max: Schema.Finite.annotate({ description: "The quota in this period." }),
-    resetsOn: Timestamp.annotate({ description: "When the next period begins." })
+    max: Schema.Finite.annotate({ description: "The quota in this period, with a soft limit also the overage." }),
+    resetsOn: Schema.optionalKey(
+      Timestamp.annotate({ description: "When the next period begins. Absent if the quota never resets." })
+    )
   }
 ) {
   /** What is left of the quota, for the headers of the response. `undefined` in a client, which does not know it. */
@@ -56,7 +58,7 @@ export class QuotaExceeded extends defineError<QuotaExceeded>()(
   constructor(members: {
     readonly meter: string
     readonly max: number
-    readonly resetsOn: DateTime.Utc
+    readonly resetsOn?: DateTime.Utc
     readonly policy?: HeaderPolicy | undefined
     readonly detail?: string
   }) {

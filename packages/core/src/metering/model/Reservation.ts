@@ -2,10 +2,10 @@
  * A reservation: amounts that are held while work of unknown cost is done. It is settled at what was used, released, or
  * given back when it expires.
  */
+
+import { Id, recordByShortName, Timestamp } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { Id } from "../../schema/Id.ts"
-import { recordByShortName } from "../../schema/Names.ts"
-import { Timestamp } from "../../schema/Timestamp.ts"
+import { Labels } from "./Labels.ts"
 import { Amounts, Quotas } from "./Quota.ts"
 
 /** The id of a reservation. It begins with `rsv_`. */
@@ -16,13 +16,15 @@ export type ReservationId = typeof ReservationId.Type
 export const maxReservationSeconds = 3_600
 export const defaultReservationSeconds = 60
 
+/** Seconds until a reservation expires. */
+export const ReservationSeconds = Schema.Int.pipe(
+  Schema.check(Schema.isBetween({ minimum: 1, maximum: maxReservationSeconds }))
+)
+
 /** The input of `reserve`: the amount to hold on each meter, and for how long. */
 export const ReservationCreate = Schema.Struct({
   meters: Amounts,
-  /** Seconds until the reservation expires. */
-  expiresIn: Schema.optionalKey(
-    Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 1, maximum: maxReservationSeconds })))
-  )
+  expiresIn: Schema.optionalKey(ReservationSeconds)
 }).annotate({ identifier: "ReservationCreate" })
 
 /** Amounts that are held for a subscription until they are settled, released or expire. */
@@ -45,5 +47,7 @@ const SettledAmount = Schema.Int.pipe(
 
 /** What was used of each reserved meter. Meters that are not named were not used. */
 export const Settlement = Schema.Struct({
-  meters: recordByShortName(SettledAmount).pipe(Schema.check(Schema.isMaxProperties(50)))
+  meters: recordByShortName(SettledAmount).pipe(Schema.check(Schema.isMaxProperties(50))),
+  /** Replace those of the decision that made the reservation. */
+  labels: Schema.optionalKey(Labels)
 }).annotate({ identifier: "Settlement" })

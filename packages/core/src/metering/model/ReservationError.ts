@@ -1,5 +1,5 @@
+import { defineError } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { defineError } from "../../errors/defineError.ts"
 
 const idField = { reservationId: Schema.String.annotate({ description: "The ID of the reservation." }) }
 

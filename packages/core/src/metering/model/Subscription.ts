@@ -2,14 +2,22 @@
  * A subscription: a customer's plans, its status, and the anchor of its quota periods. A customer is a consumer that
  * has subscriptions.
  */
+
+import {
+  clearableFields,
+  Id,
+  LongText,
+  Metadata,
+  noDuplicates,
+  optionalFields,
+  ShortText,
+  Timestamp
+} from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { Id } from "../../schema/Id.ts"
-import { Metadata } from "../../schema/Metadata.ts"
-import { noDuplicates } from "../../schema/noDuplicates.ts"
-import { clearableFields, optionalFields } from "../../schema/patch.ts"
-import { LongText, ShortText } from "../../schema/Text.ts"
-import { Timestamp } from "../../schema/Timestamp.ts"
+import { Overrides } from "./Overrides.ts"
+import { PendingChange, StoredPendingChange } from "./PendingChange.ts"
 import { PlanId } from "./Plan.ts"
+import { Quotas } from "./Quota.ts"
 
 /** The id of a subscription. It begins with `sbsc_`. */
 export const SubscriptionId = Id("sbsc").pipe(Schema.brand("SubscriptionId"))
@@ -35,11 +43,11 @@ export const consumingStatuses: ReadonlyArray<SubscriptionStatus> = ["active", "
 export const canConsume = (status: SubscriptionStatus): boolean => consumingStatuses.includes(status)
 
 /** 1 to 50 entries without duplicates. */
-const uniqueList = <S extends Schema.Codec<string, string>>(item: S) =>
+export const uniqueList = <S extends Schema.Codec<string, string>>(item: S) =>
   Schema.Array(item).pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(50), noDuplicates))
 
 /** The optional fields that an update may change too. */
-const changeableFields = { metadata: Metadata, trialEndDate: Timestamp }
+const changeableFields = { metadata: Metadata, trialEndDate: Timestamp, overrides: Overrides }
 
 /** The fields that callers set, and of which an update changes the status. Everything else is derived from here. */
 const sharedFields = {
@@ -59,6 +67,14 @@ const sharedFields = {
   productKey: Schema.optionalKey(Schema.String)
 }
 
+/** What a subscription is, if its creator does not say so. */
+export const subscriptionDefaults = {
+  status: "active",
+  type: "periodic",
+  renewalStrategy: "monthly",
+  region: "us-central1"
+} as const
+
 /** The fields that Tollgate sets. */
 const generatedFields = { id: SubscriptionId, createdOn: Timestamp, updatedOn: Timestamp }
 
@@ -72,19 +88,27 @@ export const SubscriptionCreate = Schema.Struct({
   trialEndStatus: Schema.optionalKey(LongText),
   productKey: Schema.optionalKey(LongText),
   quotaResetAnchor: Schema.optionalKey(Timestamp),
-  nextBillingCycle: Schema.optionalKey(Timestamp)
+  nextBillingCycle: Schema.optionalKey(Timestamp),
+  /** Continues the periods and the usage of the customer's subscription that was canceled in its present period. */
+  continueUsage: Schema.optionalKey(Schema.Boolean)
 }).annotate({ identifier: "SubscriptionCreate" })
 export type SubscriptionCreate = typeof SubscriptionCreate.Type
 
+/** From 0 to 1. */
+export const Share = Schema.Finite.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1 })))
+
+/** A subscription to create, complete: the plans are those of `planExternalIds`, which `planIds` must name too if it is given. */
+export type NewSubscription = Omit<SubscriptionCreate, "planIds"> & Partial<Pick<SubscriptionCreate, "planIds">>
+
 /**
- * The input that changes the plans, the status, the metadata or the trial of a subscription. A missing field stays
- * unchanged.
+ * The input that changes the plans, the status, the metadata, the trial or the overrides of a subscription. A missing
+ * field stays unchanged; `overrides` replaces the previous ones.
  */
 export const SubscriptionUpdate = Schema.Struct({
   planExternalIds: Schema.optionalKey(uniqueList(ShortText)),
   status: Schema.optionalKey(SubscriptionStatus),
   /** With new plans: the share of their limits that applies in the current period. */
-  prorate: Schema.optionalKey(Schema.Finite.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1 })))),
+  prorate: Schema.optionalKey(Share),
   ...clearableFields(changeableFields),
   metadata: Schema.optionalKey(Metadata)
 }).annotate({ identifier: "SubscriptionUpdate" })
@@ -97,11 +121,22 @@ export const Subscription = Schema.Struct({
   planExternalIds: Schema.Array(Schema.String),
   ...sharedFields,
   quotaResetAnchor: Timestamp,
-  nextBillingCycle: Timestamp
+  nextBillingCycle: Timestamp,
+  /** What it changes to when its period ends. */
+  pendingChange: Schema.optionalKey(PendingChange)
 }).annotate({ identifier: "Subscription" })
 export type Subscription = typeof Subscription.Type
 /** A subscription, as plain JSON. */
 export type SubscriptionJson = typeof Subscription.Encoded
+
+/** A subscription in a list. */
+export const ListedSubscription = Schema.Struct({
+  ...Subscription.fields,
+  /** If it is asked for: its quotas. */
+  usage: Schema.optionalKey(Quotas)
+}).annotate({ identifier: "ListedSubscription" })
+/** A subscription in a list, as plain JSON. */
+export type ListedSubscriptionJson = typeof ListedSubscription.Encoded
 
 export const StoredSubscription = Schema.Struct({
   ...generatedFields,
@@ -113,6 +148,15 @@ export const StoredSubscription = Schema.Struct({
    * The proration: `share` is the fraction of the plans' limits that applies in the period that starts at
    * `periodStart`. It is `prorate` of the update that changed the plans.
    */
-  prorated: Schema.optionalKey(Schema.Struct({ periodStart: Timestamp, share: Schema.Finite }))
+  prorated: Schema.optionalKey(Schema.Struct({ periodStart: Timestamp, share: Schema.Finite })),
+  pendingChange: Schema.optionalKey(StoredPendingChange),
+  /** The subscription whose usage it continues: both count in the counters and in the history of that one. */
+  usageOf: Schema.optionalKey(Schema.Struct({ subscriptionId: SubscriptionId, createdOn: Timestamp })),
+  /** When its status became `canceled`. Absent in any other status. */
+  canceledOn: Schema.optionalKey(Timestamp)
 })
 export type StoredSubscription = typeof StoredSubscription.Type
+
+/** The id under which usage is counted. */
+export const getUsageId = ({ id, usageOf }: Pick<StoredSubscription, "id" | "usageOf">): SubscriptionId =>
+  usageOf === undefined ? id : usageOf.subscriptionId

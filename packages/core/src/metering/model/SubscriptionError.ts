@@ -1,5 +1,5 @@
+import { defineError } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { defineError } from "../../errors/defineError.ts"
 
 export class SubscriptionNotFound extends defineError<SubscriptionNotFound>()(
   "SubscriptionNotFound",
@@ -20,6 +20,19 @@ export class SubscriptionNotFound extends defineError<SubscriptionNotFound>()(
       description: "The requested ID. Empty if a customer has no subscription."
     })
   }
+) {}
+
+export class PendingChangeNotFound extends defineError<PendingChangeNotFound>()(
+  "PendingChangeNotFound",
+  {
+    code: "pending-change-not-found",
+    status: 404,
+    title: "Pending change not found",
+    meaning: "No subscription of the customer changes at the end of its period, or the change has acted already.",
+    remedy: "Read the customer. Change the plan back, if the change has acted.",
+    detail: ({ customerKey }) => `No subscription of "${customerKey}" has a pending change`
+  },
+  { customerKey: Schema.String.annotate({ description: "The requested `customerKey`." }) }
 ) {}
 
 export class SubscriptionExternalIdTaken extends defineError<SubscriptionExternalIdTaken>()(

@@ -22,22 +22,24 @@ export const maxTrialEndStatusLength = Math.max(...[...statusByTrialEndStatus.ke
 const statusAfterTrial = (trialEndStatus = "active"): SubscriptionStatus =>
   statusByTrialEndStatus.get(trialEndStatus) ?? "inactive"
 
-/** When the trial ends, in epoch milliseconds; infinity if there is no end. */
-export const getEnd = ({ status, trialEndDate }: StoredSubscription): number =>
-  status === "trialing" && trialEndDate !== undefined ? DateTime.toEpochMillis(trialEndDate) : Number.POSITIVE_INFINITY
+/** Whether there is a trial with an end. */
+export const canEnd = ({ status, trialEndDate }: StoredSubscription): boolean =>
+  status === "trialing" && trialEndDate !== undefined
 
-export const hasEnded = (subscription: StoredSubscription, now: DateTime.Utc): boolean =>
+/** When the trial ends, in epoch milliseconds; infinity if there is no end. */
+export const getEnd = (subscription: StoredSubscription): number =>
+  canEnd(subscription) ? (subscription.trialEndDate?.epochMilliseconds ?? 0) : Number.POSITIVE_INFINITY
+
+const hasEnded = (subscription: StoredSubscription, now: DateTime.Utc): boolean =>
   getEnd(subscription) <= DateTime.toEpochMillis(now)
 
-/** The effective status. The stored status may be older: it is updated some time after the trial ends. */
-export const statusAt = (subscription: StoredSubscription, now: DateTime.Utc): SubscriptionStatus =>
-  hasEnded(subscription, now) ? statusAfterTrial(subscription.trialEndStatus) : subscription.status
-
-/** The subscription as it is to be written: a trial that has ended needs no job to end it. */
-export const withStatusAt = (now: DateTime.Utc, subscription: StoredSubscription): StoredSubscription => ({
-  ...subscription,
-  status: statusAt(subscription, now)
-})
+/** The subscription with its status after the trial, if that has ended. */
+export const withStatusAt = (now: DateTime.Utc, subscription: StoredSubscription): StoredSubscription => {
+  if (!hasEnded(subscription, now)) return subscription
+  const status = statusAfterTrial(subscription.trialEndStatus)
+  const { trialEndDate: canceledOn = now } = subscription
+  return { ...subscription, status, ...(status === "canceled" ? { canceledOn } : {}) }
+}
 
 /** The last timestamp with a four-digit year. */
 const maxTimestamp = DateTime.makeUnsafe("9999-12-31T23:59:59.999Z")

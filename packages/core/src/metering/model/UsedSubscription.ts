@@ -1,4 +1,16 @@
-import type { StoredSubscription } from "./Subscription.ts"
+import { Schema } from "effect"
+import { type StoredSubscription, Subscription } from "./Subscription.ts"
+
+const { id, status, planIds, subscriptionExternalId, customerExternalId } = Subscription.fields
+
+/** The subscription that a request used, in answers. */
+export const UsedSubscriptionResult = Schema.Struct({
+  id,
+  status,
+  planIds,
+  subscriptionExternalId,
+  customerExternalId
+}).annotate({ identifier: "UsedSubscription" })
 
 /** The subscription that a request used. */
 export type UsedSubscription = Pick<

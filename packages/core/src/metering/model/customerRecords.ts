@@ -3,43 +3,72 @@
  * customer's subscriptions. A process that has cached the subscriptions needs to check only the version of this record
  * to detect a change.
  */
+
+import {
+  Change,
+  Collection,
+  makeSearchPart,
+  type PageRequest,
+  Partition,
+  type SearchField,
+  searchParts,
+  toSearchTerms
+} from "@tollgate/store/internal"
 import { Effect, Option, Schema } from "effect"
-import * as Collection from "../../store/Collection.ts"
-import * as Partition from "../../store/Partition.ts"
-import { Change } from "../../store/Store.ts"
 
 const Customer = Schema.Struct({ customerKey: Schema.String })
 
-const customerRecords = Collection.make({
+const getSearchFields = ({ customerKey }: typeof Customer.Type): ReadonlyArray<SearchField> => [
+  { field: "customerKey", texts: [customerKey] }
+]
+
+export const customerRecords = Collection.make({
   name: "customer",
   format: 1,
   schema: Customer,
-  key: ({ customerKey }) => customerKey
+  key: ({ customerKey }) => customerKey,
+  searchTerms: (customer) => toSearchTerms(getSearchFields(customer))
 })
 
 export interface CustomerVersion {
   readonly customerKey: string
-  /** None if the customer has no subscription. */
-  readonly entry: Option.Option<Collection.Entry<typeof Customer.Type>>
+  /** `undefined` if the customer has no subscription. */
+  readonly entry: Collection.Entry<typeof Customer.Type> | undefined
 }
 
 export const readCustomerVersion = (bucketId: string, customerKey: string) =>
   Effect.map(
     customerRecords.get(Partition.forMeteringBucket(bucketId), customerKey),
-    (entry): CustomerVersion => ({ customerKey, entry })
+    (entry): CustomerVersion => ({ customerKey, entry: Option.getOrUndefined(entry) })
   )
 
 /** A change that gives the customer a new version. Add it to every commit that changes the customer's subscriptions. */
 export const bumpCustomerVersion = ({ customerKey, entry }: CustomerVersion): Change =>
-  Option.isSome(entry) ? customerRecords.replace(entry.value, { customerKey }) : customerRecords.insert({ customerKey })
+  entry === undefined ? customerRecords.insert({ customerKey }) : customerRecords.replace(entry, { customerKey })
 
 /**
  * Changes that remove the customer with its last subscription. A subscription that is created meanwhile changes the
  * customer, so that the commit fails.
  */
 export const removeCustomer = ({ entry }: CustomerVersion): ReadonlyArray<Change> =>
-  Option.toArray(entry).map(customerRecords.remove)
+  entry === undefined ? [] : [customerRecords.remove(entry)]
 
 /** A precondition: the commit fails if any of the customer's subscriptions has changed. */
 export const assertCustomerUnchanged = ({ customerKey, entry }: CustomerVersion): Change =>
-  Change.Check({ key: customerRecords.recordKey(customerKey), expect: Option.isSome(entry) ? entry.value.version : 0 })
+  Change.Check({ key: customerRecords.recordKey(customerKey), expect: entry?.version ?? 0 })
+
+/** A page of the customers of a metering bucket, oldest first. */
+export const pageOfCustomers = (bucketId: string, request: PageRequest) =>
+  customerRecords.page(Partition.forMeteringBucket(bucketId), { ...request, mayEndEarly: true })
+
+/** What a search finds of customers. */
+export const customersPart = <B>(text: string, toItem: (customerKey: string, isExact: boolean) => B) =>
+  makeSearchPart(customerRecords, {
+    text,
+    getFields: getSearchFields,
+    toItem: ({ value, isExact }) => toItem(value.customerKey, isExact)
+  })
+
+/** The keys of customers that begin with a text: the text itself first, then the newest. */
+export const findCustomerKeys = (bucketId: string, text: string, limit: number) =>
+  searchParts(Partition.forMeteringBucket(bucketId), limit, [customersPart(text, (customerKey) => customerKey)])

@@ -1,10 +1,10 @@
 /**
  * The names of all meters that the plans of a metering bucket ever had, so that the usage of the whole bucket can be read.
  */
+
+import { Collection, type Partition } from "@tollgate/store/internal"
 import { Effect, Option, Schema } from "effect"
-import { LimitReached } from "../../accounts/limits/LimitReached.ts"
-import * as Collection from "../../store/Collection.ts"
-import type { Partition } from "../../store/Partition.ts"
+import { limitReached } from "../../accounts/limits/LimitReached.ts"
 
 const key = "all"
 
@@ -18,7 +18,7 @@ export const meterRecords = Collection.make({
 
 export const meterRecordKey = meterRecords.recordKey(key)
 
-export const readMeters = (partition: Partition) => meterRecords.get(partition, key)
+export const readMeters = (partition: Partition.Partition) => meterRecords.get(partition, key)
 
 type Meters = Effect.Success<ReturnType<typeof readMeters>>
 
@@ -36,14 +36,14 @@ export const addNames = (meters: Meters, names: ReadonlyArray<string>) => {
 
 /** A change that adds the meters of a plan. Fails if the bucket would have more than `max`. */
 export const registerMeters = Effect.fnUntraced(function* (
-  partition: Partition,
+  partition: Partition.Partition,
   names: ReadonlyArray<string>,
   max: number
 ) {
   const meters = yield* readMeters(partition)
   const changes = addNames(meters, names)
   if (changes.length > 0 && new Set([...getNames(meters), ...names]).size > max) {
-    return yield* new LimitReached({ limit: "metersPerMeteringBucket", max })
+    return yield* limitReached("metersPerMeteringBucket", max)
   }
   return changes
 })

@@ -1,6 +1,5 @@
+import { Collection, Partition } from "@tollgate/store/internal"
 import { Effect, Option, Schema } from "effect"
-import * as Collection from "../../store/Collection.ts"
-import * as Partition from "../../store/Partition.ts"
 import { MeteringBucket, MeteringBucketId } from "./MeteringBucket.ts"
 import { MeteringBucketNotFound } from "./MeteringBucketError.ts"
 

@@ -1,11 +1,16 @@
+import { Collection, Partition, type SearchField, Store, toSearchTerms } from "@tollgate/store/internal"
 import { Effect, Option } from "effect"
-import * as Collection from "../../store/Collection.ts"
-import * as Partition from "../../store/Partition.ts"
-import { Store } from "../../store/Store.ts"
 import { StoredPlan } from "./Plan.ts"
 import { PlanNotFound } from "./PlanError.ts"
 
 export const byPlanExternalId = (planExternalId: string): string => `external:${planExternalId}`
+
+/** What plans are found by. */
+export const getPlanSearchFields = ({ id, planExternalId, label }: StoredPlan): ReadonlyArray<SearchField> => [
+  { field: "planExternalId", texts: [planExternalId] },
+  { field: "label", texts: [label, ...label.split(/\s+/u)] },
+  { field: "id", texts: [id] }
+]
 
 /** Stores plans by id; unique by external id. */
 export const planRecords = Collection.make({
@@ -13,7 +18,8 @@ export const planRecords = Collection.make({
   format: 1,
   schema: StoredPlan,
   key: (plan) => plan.id,
-  uniqueKeys: (plan) => [byPlanExternalId(plan.planExternalId)]
+  uniqueKeys: (plan) => [byPlanExternalId(plan.planExternalId)],
+  searchTerms: (plan) => toSearchTerms(getPlanSearchFields(plan))
 })
 
 export const findPlan = Effect.fnUntraced(function* (bucketId: string, planId: string) {

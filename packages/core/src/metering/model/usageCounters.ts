@@ -1,15 +1,20 @@
 /**
  * The counters of usage, in the partition of a metering bucket. Their names are stored and cannot change.
  */
-import { dayMs } from "./clockSteps.ts"
 
-/** Usage of a meter in a period, with what is reserved. `periodStart` is in epoch milliseconds. */
-export const getUsedCounter = (subscriptionId: string, meter: string, periodStart: number): string =>
-  `usage:${subscriptionId}:${meter}:${periodStart}`
+import { dayMs } from "./clockSteps.ts"
+import type { PeriodId } from "./Period.ts"
+
+/** Usage of a meter in a period, with what is reserved. */
+export const getUsedCounter = (subscriptionId: string, meter: string, period: PeriodId): string =>
+  `usage:${subscriptionId}:${meter}:${period}`
+
+/** The id under which a counter of usage counts. */
+export const getCountedId = (counter: string): string => counter.split(":")[1] ?? ""
 
 /** The part of it that is reserved and not settled yet. */
-export const getHeldCounter = (subscriptionId: string, meter: string, periodStart: number): string =>
-  `held:${subscriptionId}:${meter}:${periodStart}`
+export const getHeldCounter = (subscriptionId: string, meter: string, period: PeriodId): string =>
+  `held:${subscriptionId}:${meter}:${period}`
 
 /** The counter of what is held, for a counter of usage; `undefined` for any other counter. */
 export const toHeldCounter = (counter: string): string | undefined =>
@@ -20,7 +25,16 @@ const dayPrefix = "usage-day:"
 /** Usage of a meter on one day, of all subscriptions of the metering bucket. */
 export const getDayCounter = (meter: string, day: number): string => `${dayPrefix}${meter}:${day}`
 
-export const isDayCounter = (counter: string): boolean => counter.startsWith(dayPrefix)
+const takenBackPrefix = "usage-day-back:"
+
+/**
+ * What adjustments have taken back of a meter on one day, which the day's usage is less: a counter stops at 0, and more may be
+ * taken back on a day than was used on it.
+ */
+export const getTakenBackCounter = (meter: string, day: number): string => `${takenBackPrefix}${meter}:${day}`
+
+export const isDayCounter = (counter: string): boolean =>
+  counter.startsWith(dayPrefix) || counter.startsWith(takenBackPrefix)
 
 /**
  * For how long a period's counters are kept, in milliseconds: as long as the subscription may last. They are removed when

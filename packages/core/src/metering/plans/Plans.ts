@@ -1,35 +1,35 @@
 /**
- * Operations on plans: list, create, get, update and remove.
+ * Operations on plans: list, create, ensure, get, update and remove.
  */
+
+import {
+  applyPatch,
+  type CommitResult,
+  checkVersion,
+  type Entry,
+  Ids,
+  Partition,
+  retryOnConflict,
+  SecretBox,
+  Store,
+  StoreConflict,
+  toPage
+} from "@tollgate/store/internal"
 import { Context, DateTime, Effect, Layer } from "effect"
-import { LimitReached } from "../../accounts/limits/LimitReached.ts"
+import { limitReached } from "../../accounts/limits/LimitReached.ts"
 import { Limits } from "../../accounts/limits/Limits.ts"
 import { implementOperations } from "../../api/implementOperations.ts"
 import type { Operations } from "../../api/Operations.ts"
-import * as Id from "../../crypto/Id.ts"
-import { SecretBox } from "../../crypto/SecretBox.ts"
-import { toPage } from "../../schema/Page.ts"
-import { applyPatch } from "../../schema/patch.ts"
-import { checkVersion } from "../../schema/VersionMismatch.ts"
-import type { Entry } from "../../store/Collection.ts"
-import * as Partition from "../../store/Partition.ts"
-import { retryOnConflict } from "../../store/retryOnConflict.ts"
-import { type CommitResult, Store } from "../../store/Store.ts"
-import { StoreConflict } from "../../store/StoreError.ts"
 import { findMeteringBucket, meteringBucketRecords } from "../model/meteringBucketRecords.ts"
 import { recordPlanEvent } from "../model/meteringEvents.ts"
 import { registerMeters } from "../model/meterRecords.ts"
-import { type Plan, PlanId, type RateLimits, type StoredPlan } from "../model/Plan.ts"
+import { type Plan, PlanId, type StoredPlan } from "../model/Plan.ts"
 import { PlanExternalIdTaken, PlanInUse } from "../model/PlanError.ts"
 import { findPlan, planRecords } from "../model/planRecords.ts"
 import { byPlan, subscriptionRecords } from "../model/subscriptionRecords.ts"
+import { makeEnsurePlans } from "./ensurePlans.ts"
 import { PlansApi, type PlansMethods } from "./PlansApi.ts"
-
-/** A plan without rate limits has no such field. */
-const omitEmptyRateLimits = <P extends { readonly rateLimits?: RateLimits }>(plan: P): P => {
-  const { rateLimits = {}, ...rest } = plan
-  return Object.keys(rateLimits).length === 0 ? (rest as P) : plan
-}
+import { changesPeriod, keepFormerPeriods, omitEmpty, toPlan } from "./planFields.ts"
 
 const make = Effect.gen(function* () {
   const { metersPerMeteringBucket, plansPerMeteringBucket } = yield* Limits
@@ -42,11 +42,11 @@ const make = Effect.gen(function* () {
       Partition.forMeteringBucket(bucketId),
       plans.map(({ id }) => ({ where: [byPlan(id)], offset: 0, limit: 0 }))
     )
-    return plans.map((plan, index): Plan => ({ ...plan, hasSubscriptions: (subscriptionPages[index]?.total ?? 0) > 0 }))
+    return plans.map((plan, index) => toPlan(plan, (subscriptionPages[index]?.total ?? 0) > 0))
   })
 
   const toPlanEntry = Effect.fnUntraced(function* (bucketId: string, { value, version }: Entry<StoredPlan>) {
-    const [plan = { ...value, hasSubscriptions: false }] = yield* toPlans(bucketId, [value])
+    const [plan = toPlan(value, false)] = yield* toPlans(bucketId, [value])
     return { value: plan, version }
   })
 
@@ -61,9 +61,17 @@ const make = Effect.gen(function* () {
       if (!(error instanceof StoreConflict)) return error
       if (error.reason === "unique-key") return new PlanExternalIdTaken({ planExternalId: planExternalId ?? "" })
       return error.reason === "too-many-records"
-        ? new LimitReached({ limit: "plansPerMeteringBucket", max: plansPerMeteringBucket })
+        ? limitReached("plansPerMeteringBucket", plansPerMeteringBucket)
         : error
     })
+
+  /** For commits that fail if the plan has subscriptions. */
+  const mapPlanInUse = <A, E, R>(planId: string, effect: Effect.Effect<A, E | StoreConflict, R>) =>
+    Effect.mapError(effect, (error) =>
+      error instanceof StoreConflict && error.reason === "too-many-records" ? new PlanInUse({ planId }) : error
+    )
+
+  const ensurePlans = makeEnsurePlans({ store, toPlans, metersPerMeteringBucket, plansPerMeteringBucket })
 
   return implementOperations(PlansApi, { store, secretBox })({
     list: Effect.fnUntraced(function* ({ params: { bucketId }, query }) {
@@ -86,10 +94,10 @@ const make = Effect.gen(function* () {
         const bucketEntry = yield* findMeteringBucket(bucketId)
         const now = yield* DateTime.now
         const stored: StoredPlan = {
-          id: PlanId.make(yield* Id.generate("plan")),
+          id: PlanId.make(yield* Ids.generate("plan")),
           createdOn: now,
           updatedOn: now,
-          ...omitEmptyRateLimits(input)
+          ...omitEmpty(input)
         }
         const plan = { ...stored, hasSubscriptions: false }
         const changes = [
@@ -104,6 +112,8 @@ const make = Effect.gen(function* () {
       return yield* mapConflict(input.planExternalId, retryOnConflict(attempt))
     }),
 
+    ensure: ({ params: { bucketId }, payload }) => ensurePlans(bucketId, payload.plans),
+
     get: Effect.fnUntraced(function* ({ params: { bucketId, planId } }) {
       yield* findMeteringBucket(bucketId)
       return yield* toPlanEntry(bucketId, yield* findPlan(bucketId, planId))
@@ -114,7 +124,8 @@ const make = Effect.gen(function* () {
         const bucketEntry = yield* findMeteringBucket(bucketId)
         const entry = yield* findPlan(bucketId, planId)
         yield* checkVersion(entry, ifMatch)
-        const value = omitEmptyRateLimits(applyPatch(entry.value, { ...patch, updatedOn: yield* DateTime.now }))
+        const patched = omitEmpty(applyPatch(entry.value, { ...patch, updatedOn: yield* DateTime.now }))
+        const value = keepFormerPeriods(entry.value, patched)
         const partition = Partition.forMeteringBucket(bucketId)
         // Before the commit, because it reads from the store: an update that was applied must not fail.
         const { value: plan } = yield* toPlanEntry(bucketId, { ...entry, value })
@@ -122,11 +133,12 @@ const make = Effect.gen(function* () {
           meteringBucketRecords.assertUnchanged(bucketEntry),
           ...(yield* registerMeters(partition, Object.keys(value.meters), metersPerMeteringBucket)),
           planRecords.replace(entry, value),
+          ...(changesPeriod(entry.value, value) ? [subscriptionRecords.assertAtMost(byPlan(entry.value.id), 0)] : []),
           yield* recordPlanEvent("plan.updated", bucketEntry.value, plan)
         ])
         return toCommittedEntry(plan, commitResult)
       })
-      return yield* mapConflict(patch.planExternalId, retryOnConflict(attempt))
+      return yield* mapConflict(patch.planExternalId, mapPlanInUse(planId, retryOnConflict(attempt)))
     }),
 
     remove: Effect.fnUntraced(function* ({ params: { bucketId, planId }, headers: { ifMatch } = {} }) {
@@ -138,19 +150,15 @@ const make = Effect.gen(function* () {
           meteringBucketRecords.assertUnchanged(bucketEntry),
           subscriptionRecords.assertAtMost(byPlan(entry.value.id), 0),
           planRecords.remove(entry),
-          yield* recordPlanEvent("plan.deleted", bucketEntry.value, { ...entry.value, hasSubscriptions: false })
+          yield* recordPlanEvent("plan.deleted", bucketEntry.value, toPlan(entry.value, false))
         ])
       })
-      yield* retryOnConflict(attempt).pipe(
-        Effect.mapError((error) =>
-          error instanceof StoreConflict && error.reason === "too-many-records" ? new PlanInUse({ planId }) : error
-        )
-      )
+      yield* mapPlanInUse(planId, retryOnConflict(attempt))
     })
   })
 })
 
-/** The operations on plans: `list`, `create`, `get`, `update` and `remove`. Each takes one `OperationRequest`. */
+/** The operations on plans: `list`, `create`, `ensure`, `get`, `update` and `remove`. Each takes one `OperationRequest`. */
 export class Plans extends Context.Service<Plans, Operations<typeof PlansApi, PlansMethods>>()(
   "@tollgate/core/metering/Plans"
 ) {

@@ -1,10 +1,13 @@
 /**
  * Declares the operations on plans. `Plans.ts` implements them.
  */
+
+import { Page, VersionMismatch } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { LimitReached } from "../../accounts/limits/LimitReached.ts"
 import { Authenticated } from "../../api/Authenticated.ts"
+import type { CheckMethods, Expect } from "../../api/checkMethods.ts"
 import { bodyErrors, idempotencyErrors } from "../../api/errors.ts"
 import { idempotencyKeyHeader, ifMatchHeader } from "../../api/headers.ts"
 import type {
@@ -14,17 +17,23 @@ import type {
   Input,
   PageOptions,
   PagePromise,
-  Versioned
+  Versioned,
+  WriteCallOptions
 } from "../../api/Methods.ts"
-import { Owner } from "../../api/Owner.ts"
+import { Area, Owner } from "../../api/Owner.ts"
 import { parameters } from "../../api/parameters.ts"
 import { noQuery, page } from "../../api/query.ts"
-import { rejectUnknown } from "../../api/rejectUnknown.ts"
 import { withVersion } from "../../api/withVersion.ts"
-import { Page } from "../../schema/Page.ts"
-import { VersionMismatch } from "../../schema/VersionMismatch.ts"
 import { MeteringBucketNotFound } from "../model/MeteringBucketError.ts"
-import { Plan, PlanCreate, type PlanJson, PlanUpdate } from "../model/Plan.ts"
+import {
+  EnsuredPlans,
+  type EnsuredPlansJson,
+  Plan,
+  PlanCreate,
+  type PlanJson,
+  PlansEnsure,
+  PlanUpdate
+} from "../model/Plan.ts"
 import { PlanExternalIdTaken, PlanInUse, PlanNotFound } from "../model/PlanError.ts"
 
 const bucketParams = { bucketId: Schema.String }
@@ -38,7 +47,6 @@ export class PlansApi extends HttpApiGroup.make("plans")
       success: Page(Plan),
       error: [MeteringBucketNotFound]
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List plans")
       .annotate(
         OpenApi.Description,
@@ -56,9 +64,28 @@ export class PlansApi extends HttpApiGroup.make("plans")
       .annotate(
         OpenApi.Description,
         "`meters` sets the maximum of each meter in a period, and `rateLimits` the rates of requests, both " +
-          "for each subscription. `planExternalId` is the id of the plan in your billing system; one that is " +
+          "for each subscription. The `period` of a meter is that of the subscription by default; `hour`, `day` and " +
+          "`week` (from Monday) are those of the clock in UTC, `month` and `year` begin at the anchor of the " +
+          "subscription, and `none` never ends. With `isSoftLimit`, use above `max` is counted and not refused, up to " +
+          "`overageMax` if it is set. `planExternalId` is the id of the plan in your billing system; one that is " +
           "taken in the metering bucket gets 409. `trialDays` and `trialEndStatus` apply to subscriptions that " +
           "are created with the status `trialing`."
+      ),
+    HttpApiEndpoint.put("ensure", "/metering/:bucketId/plans", {
+      params: bucketParams,
+      query: noQuery,
+      payload: PlansEnsure,
+      success: EnsuredPlans,
+      error: [MeteringBucketNotFound, PlanInUse, LimitReached, ...bodyErrors]
+    })
+      .annotate(OpenApi.Summary, "Create or update plans, so that they are as a list says")
+      .annotate(
+        OpenApi.Description,
+        "Creates each plan whose `planExternalId` the metering bucket does not have, and updates each that differs, all in " +
+          "one commit or nothing. A field that a plan of the list leaves out is removed; plans that are not in the list " +
+          "stay. The response says for each plan whether it was `created`, `updated` or `unchanged`, and which " +
+          "fields an update has changed. Send the same list at every start, also from several processes at once. The " +
+          "`period` of a meter cannot change while the plan has subscriptions: that gets 409 `plan-in-use`."
       ),
     HttpApiEndpoint.get("get", "/metering/:bucketId/plans/:planId", {
       params: planParams,
@@ -73,15 +100,23 @@ export class PlansApi extends HttpApiGroup.make("plans")
       headers: ifMatchHeader,
       payload: PlanUpdate,
       success: withVersion(Plan),
-      error: [MeteringBucketNotFound, PlanNotFound, PlanExternalIdTaken, LimitReached, VersionMismatch, ...bodyErrors]
+      error: [
+        MeteringBucketNotFound,
+        PlanNotFound,
+        PlanExternalIdTaken,
+        PlanInUse,
+        LimitReached,
+        VersionMismatch,
+        ...bodyErrors
+      ]
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Update a plan")
       .annotate(
         OpenApi.Description,
         "Fields that are not in the body stay unchanged. `meters` and `rateLimits` replace the previous " +
           "object; an empty `rateLimits` removes all. New maxima and rates apply to all subscriptions of the " +
-          "plan at once, and usage so far is kept. A `planExternalId` that is taken gets 409; with `If-Match`, " +
+          "plan at once, and usage so far is kept. The `period` of a meter cannot change while the plan has " +
+          "subscriptions: that gets 409 `plan-in-use`. A `planExternalId` that is taken gets 409; with `If-Match`, " +
           "a plan that has changed since gets 412."
       ),
     HttpApiEndpoint.delete("remove", "/metering/:bucketId/plans/:planId", {
@@ -91,7 +126,6 @@ export class PlansApi extends HttpApiGroup.make("plans")
       success: HttpApiSchema.NoContent,
       error: [MeteringBucketNotFound, PlanNotFound, PlanInUse, VersionMismatch]
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a plan that has no subscriptions")
       .annotate(
         OpenApi.Description,
@@ -101,8 +135,8 @@ export class PlansApi extends HttpApiGroup.make("plans")
   )
   .prefix("/v1")
   .middleware(Authenticated)
+  .annotate(Area, "metering")
   .annotate(Owner, "metering-bucket")
-  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(
     OpenApi.annotations({ title: "Plans", description: "The maximum of each meter in a period, and rate limits." })
   ) {}
@@ -122,6 +156,17 @@ export interface PlansMethods {
   list(options?: PageOptions): PagePromise<PlanJson>
   /** Creates a plan. */
   create(input: PlanCreateInput, options?: IdempotentCallOptions): Promise<Versioned<PlanJson>>
+  /**
+   * Creates the plans that do not exist, by `planExternalId`, and updates those that differ, in one commit. A field that a plan
+   * leaves out is removed; plans that are not in the list stay. Call it at every start.
+   *
+   * @example
+   * ```ts
+   * const { data } = await billing.plans.ensure([{ planExternalId: "free", meters: { requests: { max: 1000 } } }])
+   * for (const { outcome, plan } of data) console.log(plan.planExternalId, outcome)
+   * ```
+   */
+  ensure(plans: ReadonlyArray<PlanCreateInput>, options?: WriteCallOptions): Promise<EnsuredPlansJson>
   /** Returns a plan. */
   get(planId: string, options?: CallOptions): Promise<Versioned<PlanJson>>
   /** Updates the fields in `patch`. */
@@ -133,3 +178,6 @@ export interface PlansMethods {
   /** Deletes a plan. Rejects with `PlanInUse` if it has subscriptions. */
   remove(planId: string, options?: ConditionalCallOptions): Promise<void>
 }
+
+/** Exported so that the compiler evaluates it. */
+export type MethodChecks = Expect<CheckMethods<typeof PlansApi, PlansMethods>>

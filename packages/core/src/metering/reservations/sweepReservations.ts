@@ -1,31 +1,42 @@
 /**
- * Gives back expired reservations in the background, in all metering buckets that ever had one: any process does it for
- * all, so it also happens after a crash.
+ * Gives back expired reservations in the background, so that it also happens after a crash.
  */
-import { type DateTime, Effect, Stream } from "effect"
-import * as Partition from "../../store/Partition.ts"
-import { retryOnConflict } from "../../store/retryOnConflict.ts"
-import { forEachMarkedBucket } from "../buckets/markedBuckets.ts"
-import { giveBack } from "../ledger/giveBackExpired.ts"
-import { reservationRecords } from "../ledger/reservationRecords.ts"
-import { reservesTerm } from "../model/meteringDirectoryRecords.ts"
+
+import { Partition, retryOnConflict } from "@tollgate/store/internal"
+import { DateTime, Effect, Stream } from "effect"
+import { giveBack, hasExpired } from "../ledger/giveBackExpired.ts"
+import { reservationRecords } from "../model/reservationRecords.ts"
+
+/** Reservations that expire at a time. */
+export const reservationsJob = { name: "reservations" }
 
 /** Maximum reservations in one read. */
 const pageSize = 200
 
-/** Maximum reservations of one bucket that one run looks at, oldest first. The oldest ones have expired. */
-const maxPerBucket = 5_000
+/** Maximum reservations that one run looks at, oldest first. */
+const maxRead = 5_000
 
-const sweepBucket = (bucketId: string, now: DateTime.Utc) =>
-  reservationRecords.stream(Partition.forMeteringBucket(bucketId), { pageSize }).pipe(
-    Stream.take(maxPerBucket),
-    Stream.grouped(pageSize),
-    Stream.runForEach((entries) => giveBack(bucketId, entries, now))
-  )
+/** When a run that could not look at all reservations is repeated. */
+const nextRun = { seconds: 10 }
 
-/** Gives back all expired reservations. If it fails for one bucket, the others continue. */
-export const sweepReservations = Effect.fnUntraced(function* (now: DateTime.Utc) {
-  yield* forEachMarkedBucket(reservesTerm, "Giving back expired reservations", (bucketId) =>
-    retryOnConflict(sweepBucket(bucketId, now))
+/** Gives back the expired reservations of a metering bucket. Returns when the next one expires, if there are more. */
+export const sweepReservations = (bucketId: string, now: DateTime.Utc) =>
+  retryOnConflict(
+    Effect.gen(function* () {
+      let read = 0
+      let next: DateTime.Utc | undefined
+      yield* reservationRecords.stream(Partition.forMeteringBucket(bucketId), { pageSize }).pipe(
+        Stream.take(maxRead),
+        Stream.grouped(pageSize),
+        Stream.runForEach((entries) => {
+          read += entries.length
+          for (const { value } of entries) {
+            if (hasExpired(value, now)) continue
+            next = next === undefined ? value.expiresOn : DateTime.min(next, value.expiresOn)
+          }
+          return giveBack(bucketId, entries, now)
+        })
+      )
+      return read < maxRead ? next : DateTime.add(now, nextRun)
+    })
   )
-})

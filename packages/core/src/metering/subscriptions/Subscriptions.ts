@@ -1,40 +1,54 @@
 /**
  * Operations on subscriptions: list, create, get, update and remove.
  */
-import { Clock, Context, type DateTime, Effect, Layer, Option } from "effect"
-import { LimitReached } from "../../accounts/limits/LimitReached.ts"
+
+import {
+  applyPatch,
+  type Change,
+  type CommitResult,
+  checkVersion,
+  type Entry,
+  forEachInPieces,
+  Ids,
+  omitUndefined,
+  Partition,
+  retryOnConflict,
+  SecretBox,
+  Store,
+  type StoreConflict,
+  type StoreError,
+  TrustedClock,
+  toPage
+} from "@tollgate/store/internal"
+import { Context, Effect, Layer } from "effect"
 import { Limits } from "../../accounts/limits/Limits.ts"
 import { implementOperations } from "../../api/implementOperations.ts"
 import type { Operations } from "../../api/Operations.ts"
-import * as Id from "../../crypto/Id.ts"
-import { SecretBox } from "../../crypto/SecretBox.ts"
-import { asSystem } from "../../outbox/CurrentActor.ts"
-import { TrustedClock } from "../../runtime/TrustedClock.ts"
-import { toPage } from "../../schema/Page.ts"
-import { applyPatch, type Patch } from "../../schema/patch.ts"
-import { checkVersion } from "../../schema/VersionMismatch.ts"
-import type { Entry } from "../../store/Collection.ts"
-import * as Partition from "../../store/Partition.ts"
-import { liveClock, retryOnConflict } from "../../store/retryOnConflict.ts"
-import { type CommitResult, Store } from "../../store/Store.ts"
-import { type RecordUnreadable, StoreConflict, type StoreError } from "../../store/StoreError.ts"
-import { forEachMarkedBucket, makeMarkOnce } from "../buckets/markedBuckets.ts"
+import { limitWithUsage } from "../../api/query.ts"
+import { DueWork } from "../../jobs/DueWork.ts"
+import { closeRemoved } from "../credits/closeRemoved.ts"
+import { readQuotas, readSettledQuotas } from "../ledger/readQuotas.ts"
 import { isNewReservation, removeUsage } from "../ledger/removeUsage.ts"
+import { findWithCredit, readCreditAccount } from "../model/Credit.ts"
+import { toEntitlements } from "../model/customerEntitlements.ts"
 import { bumpCustomerVersion, readCustomerVersion, removeCustomer } from "../model/customerRecords.ts"
+import { dueChangesJob } from "../model/dueTerms.ts"
 import { findMeteringBucket, meteringBucketRecords } from "../model/meteringBucketRecords.ts"
-import { trialsTerm } from "../model/meteringDirectoryRecords.ts"
-import { recordStatusChange, recordSubscriptionEvent } from "../model/meteringEvents.ts"
-import * as Period from "../model/Period.ts"
-import type { StoredPlan } from "../model/Plan.ts"
+import { recordSubscriptionEvent } from "../model/meteringEvents.ts"
+import type { newSubscriptionErrors } from "../model/newSubscriptionErrors.ts"
+import { getPlanIds } from "../model/PendingChange.ts"
 import { UnknownPlan } from "../model/PlanError.ts"
-import { byPlanExternalId, planRecords, readPlans } from "../model/planRecords.ts"
+import { readPlans } from "../model/planRecords.ts"
 import {
+  getUsageId,
+  type NewSubscription,
   type StoredSubscription,
   type Subscription,
-  SubscriptionId,
+  type SubscriptionId,
   type SubscriptionStatus
 } from "../model/Subscription.ts"
 import { SubscriptionExternalIdTaken } from "../model/SubscriptionError.ts"
+import { subscriptionAt, withCanceledOn } from "../model/subscriptionAt.ts"
 import {
   byCustomer,
   byCustomerExternalId,
@@ -44,9 +58,30 @@ import {
   subscriptionRecords
 } from "../model/subscriptionRecords.ts"
 import * as Trial from "../model/Trial.ts"
-import { readExternalIds, toSubscription } from "../model/toSubscription.ts"
-import { persistEndedTrials } from "./persistEndedTrials.ts"
+import { readExternalIds, toSubscription, toSubscriptions } from "../model/toSubscription.ts"
+import { findContinued, isUsageShared } from "./canceledSubscriptions.ts"
+import { persistDueChanges } from "./persistDueChanges.ts"
 import { type QuotaMethods, SubscriptionsApi, type SubscriptionsMethods } from "./SubscriptionsApi.ts"
+import {
+  checkPeriods,
+  computePlanChange,
+  findPlansByExternalId,
+  haveSameIds,
+  makeStoredSubscription,
+  toPlanIds
+} from "./subscriptionPlans.ts"
+import { makeSubscriptionWrites } from "./subscriptionWrites.ts"
+
+/** How a new subscription is committed. */
+interface Creation<E> {
+  readonly commit: (
+    changes: ReadonlyArray<Change>,
+    subscription: Subscription
+  ) => Effect.Effect<CommitResult, E | StoreConflict>
+  /** Default: a new one. */
+  readonly id?: SubscriptionId
+  readonly guards?: ReadonlyArray<Change>
+}
 
 interface SubscriptionFilter {
   readonly customerKey?: string
@@ -62,75 +97,26 @@ const toIndexTerms = ({ customerKey, customerExternalId, subscriptionExternalId,
   ...(status === undefined ? [] : [byStatus(status)])
 ]
 
-const haveSameIds = (left: ReadonlyArray<string>, right: ReadonlyArray<string>): boolean =>
-  left.length === right.length && left.every((id) => right.includes(id))
-
-/** How often the background job looks for trials that have ended. */
-const trialInterval = "20 seconds"
-
 const make = Effect.gen(function* () {
   const store = yield* Store
-  const { subscriptionsPerMeteringBucket } = yield* Limits
+  const limits = yield* Limits
   const secretBox = yield* SecretBox
   const trustedClock = yield* TrustedClock
-  const markTrials = makeMarkOnce(trialsTerm)
-
-  yield* Effect.flatMap(trustedClock.now, (now) =>
-    forEachMarkedBucket(trialsTerm, "Ending trials", (bucketId) => persistEndedTrials(bucketId, now))
-  ).pipe(
-    Effect.catchCause((cause) => Effect.logDebug("Looking for ended trials failed", cause)),
-    // Only the pause uses the real clock: which trials have ended depends on the clock of the services.
-    Effect.andThen(Effect.provideService(Effect.sleep(trialInterval), Clock.Clock, liveClock)),
-    Effect.forever,
-    Effect.provideService(Store, store),
-    Effect.forkScoped({ startImmediately: true })
-  )
-
-  /** The plans with these external ids, in the order of the ids. */
-  const findPlansByExternalId = Effect.fnUntraced(function* (bucketId: string, planExternalIds: ReadonlyArray<string>) {
-    const uniqueKeys = planExternalIds.map((id) => planRecords.uniqueKey(byPlanExternalId(id)))
-    const matches = yield* store.getByUniqueKey(Partition.forMeteringBucket(bucketId), uniqueKeys)
-    return yield* Effect.forEach(
-      matches,
-      (match, index): Effect.Effect<Entry<StoredPlan>, UnknownPlan | RecordUnreadable> =>
-        match === undefined
-          ? Effect.fail(
-              new UnknownPlan({
-                detail: `No plan in this metering bucket has the planExternalId "${planExternalIds[index]}"`
-              })
-            )
-          : planRecords.decode(match.record)
-    )
+  const dueWork = yield* DueWork
+  const withStore = Effect.provideService(Store, store)
+  yield* dueWork.register({
+    ...dueChangesJob,
+    run: (partition) =>
+      withStore(Effect.flatMap(trustedClock.now, (now) => persistDueChanges(Partition.getBucketId(partition), now)))
   })
 
-  /** Converts stored subscriptions for the caller, with their effective status. */
-  const toSubscriptions = (
-    bucketId: string,
-    subscriptions: ReadonlyArray<StoredSubscription>,
-    attempts = 3
-  ): Effect.Effect<ReadonlyArray<Subscription>, StoreError, Store> =>
-    Effect.gen(function* () {
-      const now = yield* trustedClock.now
-      const planIds = [...new Set(subscriptions.flatMap(({ planIds }) => planIds))]
-      const externalIds = yield* readExternalIds(bucketId, planIds)
-      if (externalIds.size < planIds.length && attempts > 1) {
-        // A plan is missing: the subscription moved to another plan after it was read. Read it again.
-        const refreshed = yield* Effect.forEach(subscriptions, (subscription) =>
-          Effect.map(
-            subscriptionRecords.get(Partition.forMeteringBucket(bucketId), subscription.id),
-            Option.match({ onNone: () => subscription, onSome: ({ value }) => value })
-          )
-        )
-        return yield* toSubscriptions(bucketId, refreshed, attempts - 1)
-      }
-      return subscriptions.map((subscription) => toSubscription(subscription, externalIds, now))
-    })
+  const { insert, replace, registerOverrides, mapConflict } = makeSubscriptionWrites({ dueWork, limits })
 
   const toSubscriptionEntry = Effect.fnUntraced(function* (
     bucketId: string,
     { value, version }: Entry<StoredSubscription>
   ) {
-    const [subscription] = yield* toSubscriptions(bucketId, [value])
+    const [subscription] = yield* toSubscriptions(bucketId, [value], yield* trustedClock.now)
     return subscription === undefined
       ? yield* Effect.die("toSubscriptions returned no subscription")
       : { value: subscription, version }
@@ -142,78 +128,74 @@ const make = Effect.gen(function* () {
     version: subscriptionRecords.getVersion(commitResult, value.id)
   })
 
-  const mapConflict = <A, E, R>(subscriptionExternalId: string, effect: Effect.Effect<A, E | StoreConflict, R>) =>
-    Effect.mapError(effect, (error) => {
-      if (!(error instanceof StoreConflict)) return error
-      if (error.reason === "unique-key") return new SubscriptionExternalIdTaken({ subscriptionExternalId })
-      return error.reason === "too-many-records"
-        ? new LimitReached({ limit: "subscriptionsPerMeteringBucket", max: subscriptionsPerMeteringBucket })
-        : error
-    })
+  /** The plans of a new subscription. Fails if they do not exist, or not together. */
+  const findPlansOf = Effect.fnUntraced(function* (bucketId: string, input: NewSubscription) {
+    const found = yield* findPlansByExternalId(bucketId, input.planExternalIds)
+    const ids = toPlanIds(found)
+    const { planIds = ids } = input
+    if (!haveSameIds(planIds, ids)) return yield* new UnknownPlan()
+    const plans = planIds.flatMap((id) => found.filter(({ value }) => value.id === id))
+    yield* checkPeriods(plans, input)
+    return plans
+  })
 
-  return implementOperations(SubscriptionsApi, { store, secretBox })({
-    list: Effect.fnUntraced(function* ({ params: { bucketId }, query: { limit, offset, after, ...filter } }) {
-      yield* findMeteringBucket(bucketId)
-      const request = { limit, offset, after }
+  const create = <E>(bucketId: string, input: NewSubscription, { commit, id, guards = [] }: Creation<E>) => {
+    const attempt = Effect.gen(function* () {
+      const bucketEntry = yield* findMeteringBucket(bucketId)
+      const { planIds: _, planExternalIds: __, continueUsage = false, ...fields } = input
+      const plans = yield* findPlansOf(bucketId, input)
+      const now = yield* trustedClock.now
+      // Before the subscription that it continues is read, so that the commit detects any later change.
+      const customerVersion = yield* readCustomerVersion(bucketId, fields.customerKey)
+      const continued = continueUsage ? yield* findContinued(bucketId, fields, now) : {}
+      const made = makeStoredSubscription(fields, { id: id ?? (yield* Ids.generate("sbsc")), plans, now })
+      const value = { ...made, ...continued }
+      const further = yield* registerOverrides(bucketId, value.overrides)
+      const { subscription, changes } = yield* insert({ bucketEntry, value, plans, customerVersion, now, further })
+      return toCommittedEntry(subscription, yield* commit([...guards, ...changes], subscription))
+    })
+    return mapConflict(input.subscriptionExternalId, retryOnConflict(attempt))
+  }
+
+  const operations = implementOperations(SubscriptionsApi, { store, secretBox })({
+    list: Effect.fnUntraced(function* ({ params: { bucketId }, query: { offset, after, include, ...query } }) {
+      const bucketEntry = yield* findMeteringBucket(bucketId)
+      const { limit: _, ...filter } = query
+      const request = { limit: limitWithUsage({ ...query, include }), offset, after }
       const page = yield* subscriptionRecords.page(Partition.forMeteringBucket(bucketId), {
         where: toIndexTerms(filter),
         ...request,
         mayEndEarly: true
       })
+      const now = yield* trustedClock.now
       const data = yield* toSubscriptions(
         bucketId,
-        page.entries.map(({ value }) => value)
+        page.entries.map(({ value }) => value),
+        now
       )
-      return toPage(request, page, data)
+      if (include === undefined) return toPage(request, page, data)
+      const entitlements = yield* toEntitlements(bucketEntry, page.entries)
+      const withCredit = yield* findWithCredit(
+        Partition.forMeteringBucket(bucketId),
+        page.entries.map(({ value }) => value.customerKey)
+      )
+      const usage = yield* forEachInPieces(entitlements, (entitlement) => {
+        const { id, customerKey } = entitlement.subscription.value
+        const read = readQuotas(bucketId, entitlement, now)
+        return withCredit.has(customerKey)
+          ? // It may have been removed since.
+            Effect.catchTag(readSettledQuotas(bucketId, id, now), "SubscriptionNotFound", () => read)
+          : read
+      })
+      return toPage(
+        request,
+        page,
+        data.map((subscription, index) => ({ ...subscription, ...omitUndefined({ usage: usage[index] }) }))
+      )
     }),
 
-    create: Effect.fnUntraced(function* ({ params: { bucketId }, payload: input }, once) {
-      const commitOnce = once(Partition.forMeteringBucket(bucketId), toCommittedEntry)
-      const attempt = Effect.gen(function* () {
-        const bucketEntry = yield* findMeteringBucket(bucketId)
-        const plansByExternalId = yield* findPlansByExternalId(bucketId, input.planExternalIds)
-        const { planIds, planExternalIds: _, ...fields } = input
-        if (
-          !haveSameIds(
-            planIds,
-            plansByExternalId.map(({ value }) => value.id)
-          )
-        ) {
-          return yield* new UnknownPlan()
-        }
-        const plans = planIds.flatMap((id) => plansByExternalId.filter(({ value }) => value.id === id))
-        const now = yield* trustedClock.now
-        const stored = Trial.withStatusAt(now, {
-          id: SubscriptionId.make(yield* Id.generate("sbsc")),
-          createdOn: now,
-          updatedOn: now,
-          ...fields,
-          planIds: plans.map(({ value }) => value.id),
-          quotaResetAnchor: input.quotaResetAnchor ?? now,
-          ...Trial.makeInitialTrial(
-            input,
-            plans.map(({ value }) => value),
-            now
-          )
-        })
-        if (stored.status === "trialing") yield* markTrials(bucketId)
-        const externalIds = new Map(plans.map(({ value }) => [value.id as string, value.planExternalId]))
-        const subscription = toSubscription(stored, externalIds, now)
-        const commitResult = yield* commitOnce(
-          [
-            meteringBucketRecords.assertUnchanged(bucketEntry),
-            ...plans.map(planRecords.assertUnchanged),
-            bumpCustomerVersion(yield* readCustomerVersion(bucketId, stored.customerKey)),
-            subscriptionRecords.insert(stored),
-            subscriptionRecords.assertAtMost(undefined, subscriptionsPerMeteringBucket - 1),
-            yield* recordSubscriptionEvent("subscription.created", bucketEntry.value, subscription)
-          ],
-          subscription
-        )
-        return toCommittedEntry(subscription, commitResult)
-      })
-      return yield* mapConflict(input.subscriptionExternalId, retryOnConflict(attempt))
-    }),
+    create: ({ params: { bucketId }, payload: input }, once) =>
+      create(bucketId, input, { commit: once(Partition.forMeteringBucket(bucketId), toCommittedEntry) }),
 
     get: Effect.fnUntraced(function* ({ params: { bucketId, subscriptionId } }) {
       yield* findMeteringBucket(bucketId)
@@ -233,49 +215,29 @@ const make = Effect.gen(function* () {
         const { planExternalIds, prorate, ...fields } = patch
         const plans =
           planExternalIds === undefined ? undefined : yield* findPlansByExternalId(bucketId, planExternalIds)
-        const previousStatus = Trial.statusAt(entry.value, now)
-        const updated = applyPatch(entry.value, {
-          status: previousStatus,
+        yield* checkPeriods(plans ?? [], entry.value)
+        const present = subscriptionAt(entry.value, now)
+        const updated = applyPatch(present, {
           ...fields,
-          ...computePlanChange(
-            entry.value,
-            plans?.map(({ value }) => value),
-            prorate,
-            now
-          ),
+          ...computePlanChange(present, plans, prorate, now),
+          // The caller decides what the subscription is from now on.
+          ...(plans === undefined && fields.status === undefined ? {} : { pendingChange: null }),
           updatedOn: now
         })
-        const startsTrial = updated.status === "trialing" && previousStatus !== "trialing"
+        const startsTrial = updated.status === "trialing" && present.status !== "trialing"
         const plansOfTrial = startsTrial ? yield* readPlans(bucketId, updated.planIds) : undefined
-        const value = Trial.withStatusAt(
-          now,
-          Trial.completeTrial(
-            updated,
-            fields.trialEndDate === null,
-            plansOfTrial?.map(({ value }) => value),
-            now
-          )
+        const completed = Trial.completeTrial(
+          updated,
+          fields.trialEndDate === null,
+          plansOfTrial?.map(({ value }) => value),
+          now
         )
-        if (value.status === "trialing") yield* markTrials(bucketId)
-        // Before the commit, because it reads from the store: an update that was applied must not fail.
-        const planIds = [...new Set([...entry.value.planIds, ...value.planIds])]
-        const externalIds = yield* readExternalIds(bucketId, planIds)
-        const subscription = toSubscription(value, externalIds, now)
-        const previous = toSubscription({ ...entry.value, updatedOn: now }, externalIds, now)
-        const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), [
-          meteringBucketRecords.assertUnchanged(bucketEntry),
-          ...(plans ?? []).map(planRecords.assertUnchanged),
-          bumpCustomerVersion(yield* readCustomerVersion(bucketId, value.customerKey)),
-          subscriptionRecords.replace(entry, value),
-          // The trial has ended, and no job has noticed it yet.
-          ...(previousStatus === entry.value.status
-            ? []
-            : [yield* asSystem(recordStatusChange(bucketEntry.value, previous, entry.value.status))]),
-          yield* recordSubscriptionEvent("subscription.updated", bucketEntry.value, subscription),
-          ...(value.status === previousStatus
-            ? []
-            : [yield* recordStatusChange(bucketEntry.value, subscription, previousStatus)])
-        ])
+        const value = withCanceledOn(subscriptionAt(completed, now), now)
+        const customerVersion = yield* readCustomerVersion(bucketId, value.customerKey)
+        const further = yield* registerOverrides(bucketId, fields.overrides)
+        const write = { bucketEntry, value, plans: plans ?? [], customerVersion, now, further }
+        const { subscription, changes } = yield* replace(write, entry)
+        const commitResult = yield* store.commit(Partition.forMeteringBucket(bucketId), changes)
         return toCommittedEntry(subscription, commitResult)
       })
       return yield* retryOnConflict(attempt)
@@ -287,54 +249,69 @@ const make = Effect.gen(function* () {
         const entry = yield* findSubscription(bucketId, subscriptionId)
         yield* checkVersion(entry, ifMatch)
         const partition = Partition.forMeteringBucket(bucketId)
-        const externalIds = yield* readExternalIds(bucketId, entry.value.planIds)
+        const externalIds = yield* readExternalIds(bucketId, getPlanIds(entry.value))
         const subscription = toSubscription(entry.value, externalIds, yield* trustedClock.now)
         const { customerKey } = entry.value
-        const customerVersion = yield* readCustomerVersion(bucketId, customerKey)
+        const account = yield* readCreditAccount(partition, customerKey)
         const ofCustomer = { where: [byCustomer(customerKey)], offset: 0, limit: 0 }
         const { total } = yield* subscriptionRecords.page(partition, ofCustomer)
+        const isShared = yield* isUsageShared(bucketId, entry.value)
         yield* store.commit(partition, [
           meteringBucketRecords.assertUnchanged(bucketEntry),
-          ...(total > 1 ? [bumpCustomerVersion(customerVersion)] : removeCustomer(customerVersion)),
+          ...(total > 1 ? [bumpCustomerVersion(account.customer)] : removeCustomer(account.customer)),
           subscriptionRecords.remove(entry),
-          ...(yield* removeUsage(partition, subscriptionId)),
+          ...(isShared
+            ? []
+            : [
+                ...(yield* closeRemoved(bucketEntry.value, account, getUsageId(entry.value), yield* trustedClock.now)),
+                ...(yield* removeUsage(partition, getUsageId(entry.value)))
+              ]),
           yield* recordSubscriptionEvent("subscription.deleted", bucketEntry.value, subscription)
         ])
       })
       yield* retryOnConflict(attempt, isNewReservation)
     })
   })
+  return Subscriptions.of({
+    ...operations,
+    checkNew: Effect.fnUntraced(function* (bucketId, input) {
+      yield* findMeteringBucket(bucketId)
+      yield* findPlansOf(bucketId, input)
+      const { subscriptionExternalId } = input
+      const uniqueKey = subscriptionRecords.uniqueKey(bySubscriptionExternalId(subscriptionExternalId))
+      const [taken] = yield* store.getByUniqueKey(Partition.forMeteringBucket(bucketId), [uniqueKey])
+      if (taken !== undefined) return yield* new SubscriptionExternalIdTaken({ subscriptionExternalId })
+    }, withStore),
+    createWith: (bucketId, input, options) =>
+      withStore(
+        create(bucketId, input, {
+          ...options,
+          commit: (changes) => store.commit(Partition.forMeteringBucket(bucketId), changes)
+        })
+      )
+  })
 })
 
-/** What an update changes of the plans and the proration. Setting the same plans again changes nothing. */
-const computePlanChange = (
-  { planIds, quotaResetAnchor, renewalStrategy }: StoredSubscription,
-  plans: ReadonlyArray<StoredPlan> | undefined,
-  prorate: number | undefined,
-  now: DateTime.Utc
-): Patch<Pick<StoredSubscription, "planIds" | "prorated">> => {
-  if (
-    plans === undefined ||
-    haveSameIds(
-      planIds,
-      plans.map(({ id }) => id)
-    )
-  )
-    return {}
-  const newPlans = { planIds: plans.map(({ id }) => id) }
-  if (prorate === undefined) return { ...newPlans, prorated: null }
-  const periodStart = Period.periodAt(quotaResetAnchor, renewalStrategy, now).start
-  return { ...newPlans, prorated: { periodStart, share: prorate } }
-}
-
 type SubscriptionOperations = Omit<Operations<typeof SubscriptionsApi, SubscriptionsMethods>, keyof QuotaMethods>
+
+type CreateError = InstanceType<(typeof newSubscriptionErrors)[number]> | StoreError
 
 /**
  * The operations on subscriptions: `list`, `create`, `get`, `update` and `remove`. Each takes one `OperationRequest`.
  * `Usage` has those on their quotas.
  */
-export class Subscriptions extends Context.Service<Subscriptions, SubscriptionOperations>()(
-  "@tollgate/core/metering/Subscriptions"
-) {
+export class Subscriptions extends Context.Service<
+  Subscriptions,
+  SubscriptionOperations & {
+    /** Fails as creating the subscription would, and writes nothing. */
+    readonly checkNew: (bucketId: string, input: NewSubscription) => Effect.Effect<void, CreateError>
+    /** Creates a subscription with this id. `guards` are further preconditions of its commit. */
+    readonly createWith: (
+      bucketId: string,
+      input: NewSubscription,
+      options: { readonly id: SubscriptionId; readonly guards: ReadonlyArray<Change> }
+    ) => Effect.Effect<Entry<Subscription>, CreateError>
+  }
+>()("@tollgate/core/metering/Subscriptions") {
   static readonly layer = Layer.effect(Subscriptions, make)
 }

@@ -1,10 +1,13 @@
 /**
  * Declares the operations on subscriptions and their quotas. `Subscriptions.ts` and `Usage.ts` implement them.
  */
+
+import { Page, VersionMismatch } from "@tollgate/store/internal"
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { LimitReached } from "../../accounts/limits/LimitReached.ts"
 import { Authenticated } from "../../api/Authenticated.ts"
+import type { CheckMethods, Expect } from "../../api/checkMethods.ts"
 import { bodyErrors, idempotencyErrors } from "../../api/errors.ts"
 import { idempotencyKeyHeader, ifMatchHeader } from "../../api/headers.ts"
 import type {
@@ -16,27 +19,28 @@ import type {
   PagePromise,
   Versioned
 } from "../../api/Methods.ts"
-import { Owner } from "../../api/Owner.ts"
+import { Area, NarrowPermissions, Owner } from "../../api/Owner.ts"
 import { optional, parameters } from "../../api/parameters.ts"
-import { noQuery, page } from "../../api/query.ts"
-import { rejectUnknown } from "../../api/rejectUnknown.ts"
+import { includeUsage, noQuery, page } from "../../api/query.ts"
+import { withLines } from "../../api/withLines.ts"
 import { withRateLimits } from "../../api/withRateLimits.ts"
 import { withVersion } from "../../api/withVersion.ts"
 import { RateLimited } from "../../rateLimits/RateLimitError.ts"
-import { Page } from "../../schema/Page.ts"
-import { VersionMismatch } from "../../schema/VersionMismatch.ts"
 import { MeteringBucketNotFound } from "../model/MeteringBucketError.ts"
-import { UnknownPlan } from "../model/PlanError.ts"
+import { newSubscriptionErrors } from "../model/newSubscriptionErrors.ts"
+import { ConflictingPeriods, UnknownPlan } from "../model/PlanError.ts"
 import { Consumption, Quotas, type QuotasJson } from "../model/Quota.ts"
 import { QuotaExceeded, SubscriptionNotActive, UnknownMeter } from "../model/QuotaError.ts"
 import {
+  ListedSubscription,
+  type ListedSubscriptionJson,
   Subscription,
   SubscriptionCreate,
   type SubscriptionJson,
   SubscriptionStatus,
   SubscriptionUpdate
 } from "../model/Subscription.ts"
-import { SubscriptionExternalIdTaken, SubscriptionNotFound } from "../model/SubscriptionError.ts"
+import { SubscriptionNotFound } from "../model/SubscriptionError.ts"
 
 const bucketParams = { bucketId: Schema.String }
 const subscriptionParams = { ...bucketParams, subscriptionId: Schema.String }
@@ -54,39 +58,37 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
         customerExternalId: optional(Schema.String, {
           description: "Return only the subscriptions of the customer with this external id."
         }),
-        status: optional(SubscriptionStatus, { description: "Return only the subscriptions in this status." })
+        status: optional(SubscriptionStatus, { description: "Return only the subscriptions in this status." }),
+        include: includeUsage
       }),
-      success: Page(Subscription),
+      success: withLines(Page(ListedSubscription)),
       error: [MeteringBucketNotFound]
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "List subscriptions")
       .annotate(
         OpenApi.Description,
         "Returns the subscriptions that match all given filters, oldest first. `status` filters by the " +
-          "status now, with trials that have ended."
+          "status now, with trials that have ended. With `Accept: application/x-ndjson`, the response has all subscriptions " +
+          "from there on, a line each, whatever `limit` is."
       ),
     HttpApiEndpoint.post("create", "/metering/:bucketId/subscriptions", {
       params: bucketParams,
       headers: idempotencyKeyHeader,
       payload: SubscriptionCreate,
       success: withVersion(Subscription),
-      error: [
-        MeteringBucketNotFound,
-        UnknownPlan,
-        SubscriptionExternalIdTaken,
-        LimitReached,
-        ...idempotencyErrors,
-        ...bodyErrors
-      ]
+      error: [...newSubscriptionErrors, ...idempotencyErrors, ...bodyErrors]
     })
       .annotate(OpenApi.Summary, "Create a subscription")
       .annotate(
         OpenApi.Description,
         "`planIds` and `planExternalIds` must name the same plans of this metering bucket, otherwise the " +
-          "request gets 422. A `subscriptionExternalId` that is taken in the metering bucket gets 409. Quota " +
+          "request gets 422; so do plans that give one meter different periods. A `subscriptionExternalId` that is taken in the metering bucket gets 409. Quota " +
           "periods begin at `quotaResetAnchor`, by default the time of creation. With the status `trialing`, " +
-          "the dates of the trial come from the first plan with `trialDays`, unless the body contains them."
+          "the dates of the trial come from the first plan with `trialDays`, unless the body contains them. `overrides` " +
+          "replaces limits of the plans for this subscription, also after a change of plan: fields of meters, more " +
+          "meters, and rate limits, of which `null` lifts one. With `continueUsage`, the subscription goes on with the periods " +
+          "and the usage of the customer's subscription that was canceled in its present period, if there is one with the same " +
+          "`renewalStrategy`. Otherwise it starts afresh, at `quotaResetAnchor` if that is given."
       ),
     HttpApiEndpoint.get("get", "/metering/:bucketId/subscriptions/:subscriptionId", {
       params: subscriptionParams,
@@ -106,13 +108,22 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       headers: ifMatchHeader,
       payload: SubscriptionUpdate,
       success: withVersion(Subscription),
-      error: [MeteringBucketNotFound, SubscriptionNotFound, UnknownPlan, LimitReached, VersionMismatch, ...bodyErrors]
+      error: [
+        MeteringBucketNotFound,
+        SubscriptionNotFound,
+        UnknownPlan,
+        ConflictingPeriods,
+        LimitReached,
+        VersionMismatch,
+        ...bodyErrors
+      ]
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
+      .annotate(NarrowPermissions, { "subscriptions:write": () => true })
       .annotate(OpenApi.Summary, "Update a subscription")
       .annotate(
         OpenApi.Description,
-        "Fields that are not in the body stay unchanged, and `metadata` replaces the previous object. " +
+        "Fields that are not in the body stay unchanged; `metadata` and `overrides` replace the previous object, and " +
+          "`overrides: null` removes it. " +
           "`planExternalIds` changes the plans at once and keeps the usage; with `prorate` (0 to 1), that " +
           "share of the new maxima applies until the period ends. The same plans again change nothing. An " +
           "unknown plan gets 422; with `If-Match`, a subscription that has changed since gets 412."
@@ -124,7 +135,6 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       success: HttpApiSchema.NoContent,
       error: [MeteringBucketNotFound, SubscriptionNotFound, VersionMismatch]
     })
-      .annotate(HttpApi.QueryParseOptions, rejectUnknown)
       .annotate(OpenApi.Summary, "Delete a subscription")
       .annotate(
         OpenApi.Description,
@@ -141,7 +151,8 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
       .annotate(
         OpenApi.Description,
         "Returns the maximum, the usage and the rest of every meter of the plans. Open reservations count as " +
-          "used. If several plans have the same meter, their maxima are added."
+          "used. If several plans have the same meter, their maxima are added. A meter with another period than " +
+          "the subscription has its own `periodStart` and `resetsOn`; `overage` is what was used above `max`."
       ),
     HttpApiEndpoint.post("consume", "/metering/:bucketId/subscriptions/:subscriptionId/quotas/consume", {
       params: subscriptionParams,
@@ -170,8 +181,8 @@ export class SubscriptionsApi extends HttpApiGroup.make("subscriptions")
   )
   .prefix("/v1")
   .middleware(Authenticated)
+  .annotate(Area, "metering")
   .annotate(Owner, "metering-bucket")
-  .annotate(HttpApi.PayloadParseOptions, rejectUnknown)
   .annotateMerge(
     OpenApi.annotations({ title: "Subscriptions", description: "The plans of a customer, and their quotas." })
   ) {}
@@ -204,8 +215,10 @@ export interface SubscriptionsMethods {
       readonly customerExternalId?: string | undefined
       readonly subscriptionExternalId?: string | undefined
       readonly status?: typeof SubscriptionStatus.Type | undefined
+      /** `"usage"` adds the quotas of each subscription. A page has at most 100 subscriptions then. */
+      readonly include?: "usage" | undefined
     }
-  ): PagePromise<SubscriptionJson>
+  ): PagePromise<ListedSubscriptionJson>
   /** Creates a subscription. */
   create(input: SubscriptionCreateInput, options?: IdempotentCallOptions): Promise<Versioned<SubscriptionJson>>
   /** Returns a subscription. */
@@ -234,3 +247,8 @@ export interface QuotaMethods {
     options?: IdempotentCallOptions
   ): Promise<QuotasJson>
 }
+
+/** Exported so that the compiler evaluates it. */
+export type MethodChecks = Expect<
+  CheckMethods<typeof SubscriptionsApi, SubscriptionsMethods & Pick<QuotaMethods, "quotas">>
+>

@@ -1,5 +1,7 @@
+import type { Change } from "@tollgate/store/internal"
 import type { RateLimitTake } from "../../rateLimits/RateLimitTake.ts"
-import type { Change } from "../../store/Store.ts"
+import type { Features } from "../model/Features.ts"
+import type { UsedBy } from "../model/Labels.ts"
 import type { Amounts } from "../model/Quota.ts"
 import type { ReservationId } from "../model/Reservation.ts"
 
@@ -12,6 +14,12 @@ export interface CountRequest {
    * of a quota.
    */
   readonly kind: "consume" | "record" | NewReservation
+  /** The features that the customer must have. */
+  readonly requiredFeatures?: ReadonlyArray<string> | undefined
+  /** The features that it has. */
+  readonly features?: Features | undefined
+  /** Whose key uses it, and what for. */
+  readonly usedBy?: UsedBy | undefined
   /** A further change, committed with the count. */
   readonly change?: Change | undefined
 }

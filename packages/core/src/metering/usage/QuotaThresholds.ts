@@ -16,7 +16,8 @@ export const QuotaEvent = Schema.Struct({
   used: Schema.Int,
   max: Schema.Int,
   periodStart: Schema.String,
-  resetsOn: Schema.String
+  /** Absent if the quota never resets. */
+  resetsOn: Schema.optionalKey(Schema.String)
 })
 export interface QuotaEvent extends Schema.Schema.Type<typeof QuotaEvent> {}
 
@@ -36,14 +37,11 @@ export const QuotaThresholds = Context.Reference<QuotaThresholdsShape>("@tollgat
 /** How much of the quota of each meter is used. */
 export type MeterUsage = Readonly<Record<string, { readonly max: number; readonly used: number }>>
 
-/** Whether usage is near a threshold or above it. A quick check without the exact product, for the hot path. */
-const isNear = (threshold: number, used: number, max: number): boolean => max > 0 && used + 1 >= max * threshold
-
-/** Whether a meter may have reached a threshold. */
+/** Whether a meter may have reached a threshold. A quick check without the exact product, for the hot path. */
 export const mayHaveReached = (thresholds: ReadonlyArray<number>, usage: MeterUsage): boolean => {
   for (const meter in usage) {
     const { used = 0, max = 0 } = usage[meter] ?? {}
-    for (const threshold of thresholds) if (isNear(threshold, used, max)) return true
+    for (const threshold of thresholds) if (max > 0 && used + 1 >= max * threshold) return true
   }
   return false
 }
@@ -52,5 +50,4 @@ export const getReachedThresholds = (
   thresholds: ReadonlyArray<number>,
   used: number,
   max: number
-): ReadonlyArray<number> =>
-  thresholds.filter((threshold) => isNear(threshold, used, max) && used >= ceilProduct(max, threshold))
+): ReadonlyArray<number> => thresholds.filter((threshold) => max > 0 && used >= ceilProduct(max, threshold))

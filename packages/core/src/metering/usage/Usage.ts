@@ -7,57 +7,68 @@
  * `RateLimited`.
  *
  * The commit also checks that bucket, subscription and plans have not changed since they were read. This allows the
- * service to cache them: usually a call needs only this one commit.
+ * service to cache them: usually a call needs only this one commit. The record of the customer changes with each of its
+ * subscriptions, so the subscriptions that a customer has are checked by it alone.
  */
-import { Context, DateTime, Effect, Layer } from "effect"
+
+import {
+  alwaysConflicts,
+  BoundedMap,
+  type CommitResult,
+  type HotPath,
+  isStale,
+  matchEffectEager,
+  type Once,
+  Partition,
+  retryOnConflict,
+  runInFiber,
+  SecretBox,
+  Store,
+  TrustedClock,
+  withSafeSpan
+} from "@tollgate/store/internal"
+import { Context, Effect, Layer } from "effect"
 import { implementOperations, makeRunRequest } from "../../api/implementOperations.ts"
 import type { Operations } from "../../api/Operations.ts"
 import type { WithRateLimits } from "../../api/withRateLimits.ts"
-import { SecretBox } from "../../crypto/SecretBox.ts"
-import { BoundedMap } from "../../runtime/BoundedMap.ts"
-import { matchEffectEager } from "../../runtime/matchEffectEager.ts"
-import { TrustedClock } from "../../runtime/TrustedClock.ts"
-import { withSafeSpan } from "../../runtime/withSafeSpan.ts"
-import { type HotPath, runInFiber } from "../../store/HotPath.ts"
-import type { Once } from "../../store/Idempotency.ts"
-import * as Partition from "../../store/Partition.ts"
-import { isStale, retryOnConflict } from "../../store/retryOnConflict.ts"
-import { type CommitResult, Store } from "../../store/Store.ts"
-import { giveBackExpired } from "../ledger/giveBackExpired.ts"
-import { readUsage } from "../ledger/readUsage.ts"
-import type { StoredReservation } from "../ledger/reservationRecords.ts"
+import { readSettledCustomer, readSettledEntitlement } from "../credits/settleCredit.ts"
+import { UseRecorder } from "../groups/UseRecorder.ts"
+import { readSettledQuotas } from "../ledger/readQuotas.ts"
 import { ledgerRecords } from "../ledger/usageRecords.ts"
-import { type CustomerEntitlements, readEntitlement, readEntitlements } from "../model/customerEntitlements.ts"
+import { type CustomerEntitlements, featuresAt, readEntitlement } from "../model/customerEntitlements.ts"
 import * as Entitlement from "../model/Entitlement.ts"
+import { MissingFeature } from "../model/FeatureError.ts"
+import { findMissingFeatures } from "../model/Features.ts"
 import type { MeteringBucketNotFound } from "../model/MeteringBucketError.ts"
-import { findMeteringBucket } from "../model/meteringBucketRecords.ts"
+import { findMeteringBucket, meteringBucketRecords } from "../model/meteringBucketRecords.ts"
 import { type Amounts, makeQuota, type Quotas } from "../model/Quota.ts"
-import { SubscriptionNotActive } from "../model/QuotaError.ts"
 import { ReservationLimit } from "../model/ReservationError.ts"
-import { canConsume } from "../model/Subscription.ts"
-import { SubscriptionNotFound } from "../model/SubscriptionError.ts"
+import { getUsageId, type StoredReservation } from "../model/reservationRecords.ts"
+import { getPeriodId } from "../model/reservedPeriods.ts"
+import type { SubscriptionNotFound } from "../model/SubscriptionError.ts"
 import { getUsedCounter } from "../model/usageCounters.ts"
 import { type QuotaMethods, SubscriptionsApi } from "../subscriptions/SubscriptionsApi.ts"
-import { type ConsumedMeters, type ConsumeResult, getPolicies } from "./ConsumeResult.ts"
+import { type ConsumedMeters, type ConsumeResult, toPolicies } from "./ConsumeResult.ts"
 import { type CountReceipt, receiptCodec, toQuotas } from "./CountReceipt.ts"
 import type { CountRequest } from "./CountRequest.ts"
 import { type CommitInMeteringBucket, makeCommitInMeteringBucket } from "./commitInMeteringBucket.ts"
 import { type CommitCount, type CountError, makeCountUsage } from "./countUsage.ts"
 import { QuotaThresholds } from "./QuotaThresholds.ts"
+import { makeRecordEvents } from "./recordEvents.ts"
+import { type SubscriptionRefusal, toRecordingError } from "./SubscriptionRefusal.ts"
 import { UsageApi, type UsageMethods } from "./UsageApi.ts"
 
 /** Maximum size of each of the two caches, in bytes. */
 const maxCacheBytes = 16 * 1024 * 1024
 
-const estimateCustomerSize = ({ entitlements }: CustomerEntitlements): number =>
-  entitlements.reduce((sum, entitlement) => sum + Entitlement.estimateSize(entitlement), 500)
+const estimateCustomerSize = ({ entitlements }: CustomerEntitlements, key: string): number =>
+  entitlements.reduce((sum, entitlement) => sum + Entitlement.estimateSize(entitlement), 500 + 2 * key.length)
+
+const noEvents = { accepted: 0, duplicates: 0, rejected: [] }
 
 interface Tagged {
   readonly _tag: string
 }
-
-/** Why a customer may not use anything: it has no subscription, or none in a status that allows usage. */
-export type SubscriptionRefusal = "no-subscription" | "subscription-not-active"
 
 const make = Effect.gen(function* () {
   const store = yield* Store
@@ -65,50 +76,55 @@ const make = Effect.gen(function* () {
   const quotaThresholds = yield* QuotaThresholds
   const trustedClock = yield* TrustedClock
   const withStore = Effect.provideService(Store, store)
-  const { count, reportSettled, isAwaited } = makeCountUsage({ store, quotaThresholds, trustedClock })
+  const useRecorder = yield* UseRecorder
+  const { count, reportSettled, isAwaited } = makeCountUsage({ store, quotaThresholds, trustedClock, useRecorder })
   const runRequest = makeRunRequest(store, secretBox)
   const customerCache = new BoundedMap<string, CustomerEntitlements>(maxCacheBytes, estimateCustomerSize)
   const entitlementCache = new BoundedMap<string, Entitlement.Entitlement>(maxCacheBytes, Entitlement.estimateSize)
 
-  const hasMeters = ({ meters }: Entitlement.PeriodLimits, amounts: Amounts): boolean => {
-    for (const meter in amounts) if (!meters.has(meter)) return false
-    return true
-  }
-
   /** Counts usage against the customer's newest subscription that allows usage and has all the meters. */
   const countForNewestMatch = <E extends Tagged>(
     bucketId: string,
-    { entitlements, total }: CustomerEntitlements,
+    customer: CustomerEntitlements,
     request: CountRequest,
     hotPath: HotPath,
     commitOnce: CommitCount<E> | undefined
-  ): Effect.Effect<ConsumeResult | SubscriptionRefusal, CountError | E> => {
+  ): Effect.Effect<ConsumeResult | SubscriptionRefusal, CountError | MissingFeature | E> => {
     const now = trustedClock.read(hotPath.clock)
+    // `findUsable`, without a call more on the hot path.
     let newest: Entitlement.Entitlement | undefined
-    for (const entitlement of entitlements) {
-      const limits = Entitlement.limitsAt(entitlement, now)
-      if (!canConsume(limits.subscription.status)) continue
+    let chosen: Entitlement.Entitlement | undefined
+    for (const entitlement of customer.entitlements) {
+      const { canConsume, meters } = Entitlement.limitsAt(entitlement, now)
+      if (!canConsume) continue
       // A customer may have several subscriptions with different meters, for example a plan and an add-on.
-      if (hasMeters(limits, request.amounts)) return count(bucketId, entitlement, request, hotPath, commitOnce)
+      let hasMeters = true
+      for (const meter in request.amounts) hasMeters &&= meters.has(meter)
       newest ??= entitlement
+      if (!hasMeters) continue
+      chosen = entitlement
+      break
     }
     // No subscription has all the meters: the newest one fails with `UnknownMeter`.
-    if (newest !== undefined) return count(bucketId, newest, request, hotPath, commitOnce)
-    return Effect.succeed(total === 0 ? "no-subscription" : "subscription-not-active")
+    chosen ??= newest
+    if (chosen === undefined)
+      return Effect.succeed(customer.total === 0 ? "no-subscription" : "subscription-not-active")
+    const features = customer.hasFeatures ? featuresAt(customer, now) : undefined
+    const missing = request.requiredFeatures && findMissingFeatures(request.requiredFeatures, features)
+    if (missing !== undefined && missing.length > 0) return Effect.fail(new MissingFeature({ features: missing }))
+    return count(bucketId, chosen, features === undefined ? request : { ...request, features }, hotPath, commitOnce)
   }
 
-  /** Counts again if only the ledger has changed, which another process has written: the entitlement is current. */
-  const retryOnStaleLedger = <A, E>(attempt: () => Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    Effect.catchEager(attempt(), (error) =>
-      isStale(error) && error.subject.startsWith(ledgerRecords.recordKey("")) ? attempt() : Effect.fail(error)
-    )
+  /** Whether only the ledger has changed, which another process has written: the entitlement is current. */
+  const isLedgerStale = (error: unknown): boolean =>
+    isStale(error) && error.subject.startsWith(ledgerRecords.recordKey(""))
 
   /**
    * Cached data may allow usage but never deny it: it may be outdated, so Tollgate reads again before it refuses. If the
    * commit itself was refused because of a quota or a rate limit, the data is current: its preconditions are checked first.
    */
   const shouldRetryWithCurrentData = (error: Tagged): boolean =>
-    isStale(error) || ["UnknownMeter", "SubscriptionNotActive"].includes(error._tag)
+    isStale(error) || ["UnknownMeter", "SubscriptionNotActive", "MissingFeature"].includes(error._tag)
 
   /** Counts usage for a subscription, first with the cached entitlement, then with the current one. */
   const countForSubscription = <E extends Tagged = never>(
@@ -121,19 +137,24 @@ const make = Effect.gen(function* () {
     const cacheKey = `${bucketId} ${subscriptionId}`
     const retryWithCurrentData = () =>
       retryOnConflict(
-        Effect.flatMap(readEntitlement(bucketId, subscriptionId), (entitlement) => {
-          entitlementCache.set(cacheKey, entitlement)
-          return count(bucketId, entitlement, request, hotPath, commitOnce)
-        })
+        Effect.flatMap(
+          // Each attempt as of its own time: what made it due may have happened since.
+          Effect.suspend(() => readSettledEntitlement(bucketId, subscriptionId, trustedClock.read(hotPath.clock))),
+          (entitlement) => {
+            entitlementCache.set(cacheKey, entitlement)
+            return count(bucketId, entitlement, request, hotPath, commitOnce)
+          }
+        )
       ).pipe(withStore)
     const cached = entitlementCache.get(cacheKey)
-    return cached === undefined
-      ? retryWithCurrentData()
-      : Effect.catchEager(
-          retryOnStaleLedger(() => count(bucketId, cached, request, hotPath, commitOnce)),
-          (error): Effect.Effect<ConsumeResult, SubscriptionCountError | E> =>
-            shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)
-        )
+    if (cached === undefined) return retryWithCurrentData()
+    return Effect.catchEager(
+      Effect.catchEager(count(bucketId, cached, request, hotPath, commitOnce), (error) =>
+        isLedgerStale(error) ? count(bucketId, cached, request, hotPath, commitOnce) : Effect.fail(error)
+      ),
+      (error): Effect.Effect<ConsumeResult, SubscriptionCountError | E> =>
+        shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)
+    )
   }
 
   /** Counts usage for a customer, first with the cached entitlements, then with the current ones. */
@@ -149,15 +170,22 @@ const make = Effect.gen(function* () {
     const cacheKey = `${accountName} ${bucketId} ${customerKey}`
     const retryWithCurrentData = () =>
       retryOnConflict(
-        Effect.flatMap(readEntitlements(accountName, bucketId, customerKey), (customer) => {
-          customerCache.set(cacheKey, customer)
-          return countForNewestMatch(bucketId, customer, request, hotPath, commitOnce)
-        })
+        Effect.flatMap(
+          Effect.suspend(() =>
+            readSettledCustomer(accountName, bucketId, customerKey, trustedClock.read(hotPath.clock))
+          ),
+          (customer) => {
+            customerCache.set(cacheKey, customer)
+            return countForNewestMatch(bucketId, customer, request, hotPath, commitOnce)
+          }
+        )
       ).pipe(withStore)
     const cached = customerCache.get(cacheKey)
     if (cached === undefined) return retryWithCurrentData()
     return matchEffectEager(
-      retryOnStaleLedger(() => countForNewestMatch(bucketId, cached, request, hotPath, commitOnce)),
+      Effect.catchEager(countForNewestMatch(bucketId, cached, request, hotPath, commitOnce), (error) =>
+        isLedgerStale(error) ? countForNewestMatch(bucketId, cached, request, hotPath, commitOnce) : Effect.fail(error)
+      ),
       (error) => (shouldRetryWithCurrentData(error) ? retryWithCurrentData() : Effect.fail(error)),
       (outcome) => (typeof outcome === "string" ? retryWithCurrentData() : Effect.succeed(outcome))
     )
@@ -192,33 +220,18 @@ const make = Effect.gen(function* () {
       withSafeSpan("tollgate.subscriptions.consume")
     )
 
-  /** The quotas of a subscription. Expired reservations are given back first. */
-  const readQuotas = Effect.fnUntraced(function* (bucketId: string, subscriptionId: string) {
-    const partition = Partition.forMeteringBucket(bucketId)
-    const entitlement = yield* readEntitlement(bucketId, subscriptionId)
-    const now = yield* trustedClock.now
-    const { period, meters } = Entitlement.limitsAt(entitlement, now)
-    const start = DateTime.toEpochMillis(period.start)
-    const read = readUsage(partition, subscriptionId, [{ start, meters: [...meters.keys()] }])
-    let usage = yield* read
-    if ([...meters.keys()].some((meter) => usage.readHeld(meter, start) > 0)) {
-      yield* giveBackExpired(bucketId, subscriptionId, now)
-      usage = yield* read
-    }
-    const quotas = [...meters].map(([meter, { max }]) => {
-      const used = usage.read(meter, start) + usage.readHeld(meter, start)
-      return [meter, makeQuota(max, used)] as const
-    })
-    return { meters: Object.fromEntries(quotas), periodStart: period.start, resetsOn: period.end }
-  })
+  const recordEvents = makeRecordEvents({ store, trustedClock, countForCustomer, reportSettled })
 
   const reportSettledRequest: Usage["Service"]["reportSettledRequest"] = (bucketId, reservation) => {
-    const { subscriptionId, periodStart } = reservation
-    const counters = Object.keys(reservation.meters).map((meter) => getUsedCounter(subscriptionId, meter, periodStart))
+    const { subscriptionId } = reservation
+    const usageId = getUsageId(reservation)
+    const counters = Object.keys(reservation.meters).map((meter) =>
+      getUsedCounter(usageId, meter, getPeriodId(reservation, meter))
+    )
     if (!counters.some(isAwaited)) return Effect.void
     return Effect.gen(function* () {
       const entitlement = yield* readEntitlement(bucketId, subscriptionId)
-      const limits = Entitlement.limitsAt(entitlement, DateTime.makeUnsafe(periodStart))
+      const limits = Entitlement.limitsIn(entitlement, reservation)
       const values = yield* store.counters(Partition.forMeteringBucket(bucketId), counters)
       const usage = Object.keys(reservation.meters).map(
         (meter, index) => [meter, makeQuota(limits.meters.get(meter)?.max ?? 0, values[index])] as const
@@ -232,25 +245,39 @@ const make = Effect.gen(function* () {
 
   return Usage.of({
     ...implementOperations(SubscriptionsApi, { store })({
-      quotas: ({ params: { bucketId, subscriptionId } }) => readQuotas(bucketId, subscriptionId)
+      quotas: Effect.fnUntraced(function* ({ params: { bucketId, subscriptionId } }) {
+        return yield* readSettledQuotas(bucketId, subscriptionId, yield* trustedClock.now)
+      })
     }),
 
     ...implementOperations(UsageApi, { store, secretBox })({
-      record: Effect.fnUntraced(function* ({ params: { bucketId }, payload: { customerKey, meters } }, once) {
-        const toResult = (receipt: CountReceipt, commitResult: CommitResult) =>
-          toQuotas(receipt.subscriptionId, meters, receipt, commitResult)
+      record: Effect.fnUntraced(function* ({ params: { bucketId }, payload: { customerKey, meters, labels } }, once) {
+        const toResult = (receipt: CountReceipt, commitResult: CommitResult) => toQuotas(meters, receipt, commitResult)
         const commitOnce = once(Partition.forMeteringBucket(bucketId), toResult, receiptCodec)
         const { accountName } = (yield* findMeteringBucket(bucketId)).value
-        const request = { amounts: meters, rateLimitTakes: [], kind: "record" } as const
+        const usedBy = labels && { labels }
+        const request = { amounts: meters, rateLimitTakes: [], kind: "record", usedBy } as const
         const result = yield* runInFiber(store, (hotPath) =>
           countForCustomer(accountName, bucketId, customerKey, request, hotPath, commitOnce)
-        ).pipe(Effect.catchTags({ RateLimited: Effect.die, ReservationLimit: Effect.die }))
-        if (result === "no-subscription") {
-          const detail = `The customer "${customerKey}" has no subscription in this metering bucket`
-          return yield* new SubscriptionNotFound({ subscriptionId: "", detail })
-        }
-        if (result === "subscription-not-active") return yield* new SubscriptionNotActive({})
-        return result.quotas
+        ).pipe(Effect.catchTags({ RateLimited: Effect.die, ReservationLimit: Effect.die, MissingFeature: Effect.die }))
+        return typeof result === "string" ? yield* toRecordingError(result, customerKey) : result.quotas
+      }),
+
+      recordEvents: Effect.fnUntraced(function* (
+        { params: { bucketId }, headers: { idempotencyKey } = {}, payload },
+        once
+      ) {
+        const commitOnce = once(Partition.forMeteringBucket(bucketId))
+        const { accountName } = (yield* findMeteringBucket(bucketId)).value
+        if (idempotencyKey === undefined) return yield* recordEvents(accountName, bucketId, payload)
+        // A key that was used for other events is refused before anything is counted.
+        yield* Effect.catchIf(commitOnce([alwaysConflicts], noEvents), isStale, () => Effect.void)
+        const result = yield* recordEvents(accountName, bucketId, payload)
+        const remember = Effect.flatMap(findMeteringBucket(bucketId), (bucketEntry) =>
+          commitOnce([meteringBucketRecords.assertUnchanged(bucketEntry)], result)
+        )
+        yield* retryOnConflict(remember)
+        return result
       })
     }),
 
@@ -258,7 +285,7 @@ const make = Effect.gen(function* () {
     consume: ({ params, headers = {}, payload: { meters } }) => {
       const { bucketId, subscriptionId } = params
       const toResult = (receipt: CountReceipt, commitResult: CommitResult) => ({
-        value: toQuotas(subscriptionId, meters, receipt, commitResult),
+        value: toQuotas(meters, receipt, commitResult),
         policies: []
       })
       return runRequest(
@@ -267,7 +294,7 @@ const make = Effect.gen(function* () {
         Effect.fnUntraced(function* (once: Once<WithRateLimits<Quotas>>) {
           const commitOnce = once(Partition.forMeteringBucket(bucketId), toResult, receiptCodec)
           const consumed = yield* consumeMeters(bucketId, subscriptionId, meters, commitOnce)
-          return { value: consumed.quotas, policies: getPolicies(consumed, yield* trustedClock.now) }
+          return { value: consumed.quotas, policies: toPolicies(consumed, (yield* trustedClock.now).epochMilliseconds) }
         })
       )
     },
@@ -282,14 +309,14 @@ const make = Effect.gen(function* () {
   })
 })
 
-export type CustomerCountError = CountError | MeteringBucketNotFound
-export type SubscriptionCountError = CustomerCountError | SubscriptionNotFound
+export type CustomerCountError = CountError | MeteringBucketNotFound | MissingFeature
+export type SubscriptionCountError = CountError | MeteringBucketNotFound | SubscriptionNotFound
 
 type UsageOperations = Pick<Operations<typeof SubscriptionsApi, QuotaMethods>, keyof QuotaMethods> &
-  Pick<Operations<typeof UsageApi, UsageMethods>, "record">
+  Pick<Operations<typeof UsageApi, UsageMethods>, "record" | "recordEvents">
 
 /**
- * The operations that read quotas and count usage: `quotas`, `consume` and `record`. Each takes one `OperationRequest`.
+ * The operations that read quotas and count usage: `quotas`, `consume`, `record` and `recordEvents`. Each takes one `OperationRequest`.
  * The other functions serve `authorize` and take their arguments directly.
  */
 export class Usage extends Context.Service<
@@ -321,13 +348,14 @@ export class Usage extends Context.Service<
      * from rate limits. Usually needs only one commit. Fails with `MeteringBucketNotFound` if the bucket belongs to
      * another account.
      */
-    readonly countForCustomer: (
+    readonly countForCustomer: <E extends Tagged = never>(
       accountName: string,
       bucketId: string,
       customerKey: string,
       request: CountRequest,
-      hotPath: HotPath
-    ) => Effect.Effect<ConsumeResult | SubscriptionRefusal, CustomerCountError>
+      hotPath: HotPath,
+      commitOnce?: CommitCount<E>
+    ) => Effect.Effect<ConsumeResult | SubscriptionRefusal, CustomerCountError | E>
     /** Commits changes, such as takes from rate limits, in a metering bucket of an account. */
     readonly commitInMeteringBucket: CommitInMeteringBucket
     /** Reports the thresholds that are reached now that a reservation is settled. */

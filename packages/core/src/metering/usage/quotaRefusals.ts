@@ -2,15 +2,20 @@
  * What happens when a count is refused because a counter would exceed its maximum, or because there are too many
  * reservations: expired reservations are given back, and if there are none, the refusal says what is left.
  */
+
+import {
+  omitUndefined,
+  type Partition,
+  Store,
+  type StoreConflict,
+  type StoreOperations
+} from "@tollgate/store/internal"
 import { DateTime, Effect } from "effect"
-import type * as Partition from "../../store/Partition.ts"
-import { Store, type StoreOperations } from "../../store/Store.ts"
-import type { StoreConflict } from "../../store/StoreError.ts"
 import { giveBackExpired } from "../ledger/giveBackExpired.ts"
 import type { PeriodLimits } from "../model/Entitlement.ts"
 import { QuotaExceeded } from "../model/QuotaError.ts"
 import { toHeldCounter } from "../model/usageCounters.ts"
-import { toQuotaPeriod, toQuotaPolicy } from "./ConsumeResult.ts"
+import { toQuotaPolicy } from "./ConsumeResult.ts"
 import type { CountRequest } from "./CountRequest.ts"
 import type { MeterUsage } from "./QuotaThresholds.ts"
 
@@ -56,9 +61,14 @@ export const failWithQuotaExceeded = (
   report: (usage: MeterUsage) => Effect.Effect<void>
 ): Effect.Effect<never, QuotaExceeded> => {
   const [meter = "", limit] = [...limits.meters].find(([, { counter }]) => counter === subject) ?? []
-  const max = kind === "record" ? Number.MAX_SAFE_INTEGER : (limit?.max ?? 0)
+  // A counter without a limit of its own is refused at the largest integer.
+  const max =
+    kind === "record" || limit === undefined ? Number.MAX_SAFE_INTEGER : (limit.limit ?? Number.MAX_SAFE_INTEGER)
   const remaining = Math.max(0, max - (used ?? max))
-  const policy = toQuotaPolicy(meter, { max, remaining }, toQuotaPeriod(limits.period), DateTime.toEpochMillis(now))
-  const refusal = Effect.fail(new QuotaExceeded({ meter, max, resetsOn: limits.period.end, policy }))
-  return used === undefined || kind === "record" ? refusal : Effect.andThen(report({ [meter]: { max, used } }), refusal)
+  const period = limit?.otherPeriod ?? limits.period
+  const policy = toQuotaPolicy(meter, { max, remaining }, period, DateTime.toEpochMillis(now))
+  const refusal = Effect.fail(new QuotaExceeded({ meter, max, ...omitUndefined({ resetsOn: period.end }), policy }))
+  return used === undefined || limit === undefined || kind === "record"
+    ? refusal
+    : Effect.andThen(report({ [meter]: { max: limit.max, used } }), refusal)
 }

@@ -4,13 +4,11 @@
  * also records the event. If the store is unavailable, the next request tries again, also one that is refused. A failure
  * never affects the counted usage.
  */
+
+import { BoundedMap, Change, Partition, type StoreOperations, type TrustedClock } from "@tollgate/store/internal"
 import { DateTime, Effect, Result } from "effect"
 import { asSystem } from "../../outbox/CurrentActor.ts"
 import { recordEvent } from "../../outbox/recordEvent.ts"
-import { BoundedMap } from "../../runtime/BoundedMap.ts"
-import type { TrustedClock } from "../../runtime/TrustedClock.ts"
-import * as Partition from "../../store/Partition.ts"
-import { Change, type StoreOperations } from "../../store/Store.ts"
 import { type Entitlement, getCounterTtl, type PeriodLimits } from "../model/Entitlement.ts"
 import { meteringBucketRecords } from "../model/meteringBucketRecords.ts"
 import { toHeldCounter } from "../model/usageCounters.ts"
@@ -21,13 +19,14 @@ const maxReported = 10_000
 /** How many counters a process remembers whose reservations, once they are settled, may reach a threshold. */
 const maxAwaited = 10_000
 
-interface Services {
+/** What counting usage needs. */
+export interface CountServices {
   readonly store: StoreOperations
   readonly quotaThresholds: QuotaThresholdsShape
   readonly trustedClock: TrustedClock["Service"]
 }
 
-export const makeReportThresholds = ({ store, quotaThresholds, trustedClock }: Services) => {
+export const makeReportThresholds = ({ store, quotaThresholds, trustedClock }: CountServices) => {
   const reported = new BoundedMap<string, true>(maxReported)
   const awaited = new BoundedMap<string, true>(maxAwaited)
 
@@ -40,9 +39,11 @@ export const makeReportThresholds = ({ store, quotaThresholds, trustedClock }: S
     const { bucketEntry, subscription } = entitlement
     const { id: subscriptionId, customerKey } = subscription.value
     const partition = Partition.forMeteringBucket(bucketId)
-    const ttl = getCounterTtl(period, yield* trustedClock.now)
+    const now = yield* trustedClock.now
     for (const [meter, { max, used: counted }] of Object.entries(usage)) {
-      const counter = meters.get(meter)?.counter ?? ""
+      const { counter = "", otherPeriod } = meters.get(meter) ?? {}
+      const { start, end } = otherPeriod ?? period
+      const ttl = getCounterTtl({ end }, now)
       // `told:` means reported. The name is stored, so it cannot change.
       const toMarker = (threshold: number) => `told:${counter}:${threshold}:${max}`
       const getUnreported = (used: number) =>
@@ -70,8 +71,8 @@ export const makeReportThresholds = ({ store, quotaThresholds, trustedClock }: S
           threshold,
           used,
           max,
-          periodStart: DateTime.formatIso(period.start),
-          resetsOn: DateTime.formatIso(period.end)
+          periodStart: DateTime.formatIso(start),
+          ...(end && { resetsOn: DateTime.formatIso(end) })
         }
         const changes = [
           meteringBucketRecords.assertUnchanged(bucketEntry),
@@ -79,7 +80,7 @@ export const makeReportThresholds = ({ store, quotaThresholds, trustedClock }: S
           yield* asSystem(
             recordEvent("quota.threshold_reached", {
               accountName: bucketEntry.value.accountName,
-              subject: { type: "subscription", id: subscriptionId },
+              subject: { type: "subscription", id: subscriptionId, name: customerKey },
               data: { ...event }
             })
           )

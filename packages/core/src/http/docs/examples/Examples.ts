@@ -1,12 +1,12 @@
 /**
  * The type of the examples: one of each body of each operation. An operation without an example does not compile.
  */
+
+import type { Entry } from "@tollgate/store/internal"
 import type { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import type { Plain } from "../../../api/checkMethods.ts"
 import type { OperationResult } from "../../../api/Operations.ts"
 import type { WithRateLimits } from "../../../api/withRateLimits.ts"
-import type { Api } from "../../../operations/Api.ts"
-import type { Plain } from "../../../operations/checkMethods.ts"
-import type { Entry } from "../../../store/Collection.ts"
 
 /** The JSON of a request body. An archive has none. */
 type RequestJson<E extends HttpApiEndpoint.ConstraintRequest> = E["~Payload"] extends HttpApiSchema.StreamUint8Array
@@ -32,10 +32,4 @@ export type GroupExamples<Group extends HttpApiGroup.Constraint> = {
   readonly [Id in keyof Group["endpoints"] as unknown extends Example<Group["endpoints"][Id]> ? never : Id]: Example<
     Group["endpoints"][Id]
   >
-}
-
-type Groups = (typeof Api)["groups"]
-
-export type AllExamples = {
-  readonly [Name in keyof Groups]: Groups[Name] extends HttpApiGroup.Constraint ? GroupExamples<Groups[Name]> : never
 }

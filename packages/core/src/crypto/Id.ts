@@ -1,7 +1,0 @@
-import { Effect } from "effect"
-import { type Prefix, randomCharacters } from "../schema/Id.ts"
-import * as Base62 from "./Base62.ts"
-
-/** Generates a new identifier. */
-export const generate = (prefix: Prefix): Effect.Effect<string> =>
-  Effect.map(Base62.random(randomCharacters), (characters) => `${prefix}_${characters}`)

@@ -1,5 +1,0 @@
-type Present<A> = { readonly [K in keyof A]?: Exclude<A[K], undefined> }
-
-/** Drops the fields that are `undefined`: a schema with optional keys does not encode `undefined`. */
-export const omitUndefined = <A extends object>(fields: A): Present<A> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<A>
