@@ -49,11 +49,27 @@ export class ReleaseWorkers {
     return (await this.#runTask({ type: "unpack", folder, limits, archiveBytes }, options)) as UnpackResult
   }
 
-  /** Reads the files that a release will serve, and returns its encoded manifest. */
-  async makeManifest(folder: string, root: string, signal: AbortSignal): Promise<Buffer> {
+  /** Reads the files that a release will serve, stores them by digest, and returns the encoded manifest. */
+  async makeManifest(
+    folder: string,
+    root: string,
+    earlier: ReadonlyArray<string>,
+    signal: AbortSignal
+  ): Promise<Buffer> {
     const limits = this.#limits
     const options = { signal, timeoutMs: limits.timeoutMs }
-    return Buffer.from((await this.#runTask({ type: "makeManifest", folder, root, limits }, options)) as Uint8Array)
+    const task = { type: "makeManifest", folder, root, earlier, limits } as const
+    return Buffer.from((await this.#runTask(task, options)) as Uint8Array)
+  }
+
+  /** Returns what releases occupy on the disk. */
+  async measure(folders: ReadonlyArray<string>): Promise<ReadonlyArray<number>> {
+    return (await this.#runTask({ type: "measure", folders }, {})) as ReadonlyArray<number>
+  }
+
+  /** Whether a release has all its files. */
+  async isWhole(folder: string): Promise<boolean> {
+    return (await this.#runTask({ type: "isWhole", folder }, {})) as boolean
   }
 
   /** Removes a folder and its contents. Does nothing if it does not exist. */

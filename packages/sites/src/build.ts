@@ -9,7 +9,7 @@ import { join } from "node:path"
 import type { Readable } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
 import { promisify } from "node:util"
-import { Options } from "@tollgate/core/internal"
+import { Options } from "@tollgate/store/internal"
 import type { BuildOptions } from "./options.ts"
 
 /** Changes the owner of the folders to the build user. Safe, since unpacked sources contain no links. */

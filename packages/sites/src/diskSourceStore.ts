@@ -3,8 +3,8 @@
  */
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
-import { Options } from "@tollgate/core/internal"
-import { type SourceStore, SourceStoreError } from "@tollgate/core/store"
+import { type SourceStore, SourceStoreError } from "@tollgate/deployments"
+import { Options } from "@tollgate/store/internal"
 import { Effect, Stream } from "effect"
 import { folderPath } from "./options.ts"
 

@@ -1,5 +1,6 @@
 /**
- * Reads all files that a release will serve, and makes the manifest. Synchronous, since it runs in a worker thread.
+ * Reads all files that a release will serve, stores them by digest, and makes the manifest. Synchronous, since it runs in a
+ * worker thread.
  */
 import { createHash } from "node:crypto"
 import { closeSync, constants, opendirSync, openSync, readSync, realpathSync, statSync } from "node:fs"
@@ -7,6 +8,7 @@ import { join } from "node:path"
 import { Budget } from "./Budget.ts"
 import { ReleaseRejectedError, type UnpackLimits } from "./limits.ts"
 import { encodeManifest, type ServedFile } from "./manifest.ts"
+import { ReleaseFiles } from "./releaseFiles.ts"
 
 /** Dotfiles are not served, except `.well-known` (RFC 8615). */
 const isHidden = (name: string): boolean => name.startsWith(".") && name !== ".well-known"
@@ -69,12 +71,21 @@ const hashFile = (path: string, buffer: Buffer): ServedFile => {
   }
 }
 
-export const makeManifest = (folder: string, root: string, limits: UnpackLimits): Buffer => {
+/** `root` is the folder to serve, in `folder`; `earlier` are the folders of earlier releases of the deployment. */
+export const makeManifest = (
+  folder: string,
+  root: string,
+  earlier: ReadonlyArray<string>,
+  limits: UnpackLimits
+): Buffer => {
   const served = findServedFolder(folder, root)
   const buffer = Buffer.alloc(64 * 1024)
-  const paths = listFiles(served, limits)
+  const releaseFiles = new ReleaseFiles(folder, earlier)
   return encodeManifest(
-    root,
-    paths.map((path) => [path, hashFile(join(served, path), buffer)])
+    listFiles(served, limits).map((path) => {
+      const file = hashFile(join(served, path), buffer)
+      releaseFiles.add(join(served, path), file.digest)
+      return [path, file]
+    })
   )
 }

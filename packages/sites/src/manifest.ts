@@ -11,8 +11,6 @@ export interface ServedFile {
 }
 
 export interface Manifest {
-  /** The folder that contains the files, relative to the release folder. */
-  readonly root: string
   /** One line per file: the path as JSON, the size and the digest, separated by tabs. */
   readonly lines: Buffer
 }
@@ -22,27 +20,32 @@ const [tab, newline] = [0x09, 0x0a]
 /** Encodes a path as JSON, which escapes tabs and newlines. */
 const encodeKey = (path: string): Buffer => Buffer.from(JSON.stringify(path))
 
-export const encodeManifest = (
-  root: string,
-  files: ReadonlyArray<readonly [path: string, file: ServedFile]>
-): Buffer => {
+export const encodeManifest = (files: ReadonlyArray<readonly [path: string, file: ServedFile]>): Buffer => {
   const lines = files
     .map(([path, { size, digest }]) => [encodeKey(path), `\t${size}\t${digest}\n`] as const)
     .sort(([left], [right]) => Buffer.compare(left, right))
-  return Buffer.concat([
-    Buffer.from(`${JSON.stringify(root)}\n`),
-    ...lines.flatMap(([key, rest]) => [key, Buffer.from(rest)])
-  ])
+  return Buffer.concat(lines.flatMap(([key, rest]) => [key, Buffer.from(rest)]))
 }
 
-export const decodeManifest = (bytes: Buffer): Manifest => {
-  const end = bytes.indexOf(newline)
-  return { root: String(JSON.parse(bytes.toString("utf8", 0, end))), lines: bytes.subarray(end + 1) }
-}
+export const decodeManifest = (lines: Buffer): Manifest => ({ lines })
 
 const findKeyEnd = ({ lines }: Manifest, start: number): number => lines.indexOf(tab, start)
 
 const findLineEnd = ({ lines }: Manifest, start: number): number => lines.indexOf(newline, start)
+
+const parseFile = (lines: Buffer, start: number, end: number): ServedFile => {
+  const [size, digest = ""] = lines.toString("latin1", start, end).split("\t")
+  return { size: Number(size), digest }
+}
+
+/** The files, also those with the same content, in the order of their paths. */
+export function* listServedFiles(manifest: Manifest): Generator<ServedFile> {
+  for (let start = 0; start < manifest.lines.length; ) {
+    const end = findLineEnd(manifest, start)
+    yield parseFile(manifest.lines, findKeyEnd(manifest, start) + 1, end)
+    start = end + 1
+  }
+}
 
 /** Finds the file at a path by binary search over the bytes. */
 export const findFile = (manifest: Manifest, path: string): ServedFile | undefined => {
@@ -55,8 +58,7 @@ export const findFile = (manifest: Manifest, path: string): ServedFile | undefin
     const end = findKeyEnd(manifest, start)
     const order = key.compare(lines, start, end)
     if (order === 0) {
-      const [size, digest = ""] = lines.toString("latin1", end + 1, findLineEnd(manifest, start)).split("\t")
-      return { size: Number(size), digest }
+      return parseFile(lines, end + 1, findLineEnd(manifest, start))
     }
     if (order < 0) high = start
     else low = findLineEnd(manifest, start) + 1

@@ -2,7 +2,7 @@
  * A cache of manifests, bounded by bytes. The number of concurrent loads is bounded too, since any client may
  * request any site.
  */
-import { BoundedMap } from "@tollgate/core/store"
+import { BoundedMap } from "@tollgate/store"
 import type { Manifest } from "./manifest.ts"
 
 const maxCachedBytes = 32 * 1024 * 1024

@@ -2,9 +2,9 @@
  * The options of `sites`.
  */
 import { isAbsolute, normalize } from "node:path"
-import type { DeploymentOptions } from "@tollgate/core"
-import { BranchName } from "@tollgate/core/effect"
-import { Options } from "@tollgate/core/internal"
+import type { DeploymentOptions } from "@tollgate/deployments"
+import { BranchName } from "@tollgate/deployments"
+import { Options } from "@tollgate/store/internal"
 import { Predicate, Schema } from "effect"
 import type { UnpackLimits } from "./limits.ts"
 

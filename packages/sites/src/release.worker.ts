@@ -6,6 +6,7 @@ import { setPriority } from "node:os"
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { ReleaseRejectedError } from "./limits.ts"
 import { makeManifest } from "./makeManifest.ts"
+import { isReleaseWhole, measureReleases } from "./releaseFiles.ts"
 import { removeFolder } from "./removeFolder.ts"
 import { unpack } from "./unpack.ts"
 import type { WorkerMessage, WorkerRequest, WorkerTask } from "./workerMessages.ts"
@@ -29,7 +30,11 @@ const runTask = async (port: MessagePort, task: WorkerTask): Promise<unknown> =>
     case "unpack":
       return unpack(makeSource(port), task.folder, task.limits, task.archiveBytes)
     case "makeManifest":
-      return makeManifest(task.folder, task.root, task.limits)
+      return makeManifest(task.folder, task.root, task.earlier, task.limits)
+    case "measure":
+      return measureReleases(task.folders)
+    case "isWhole":
+      return isReleaseWhole(task.folder)
     case "remove":
       return removeFolder(task.folder)
   }

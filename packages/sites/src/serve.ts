@@ -10,6 +10,7 @@ import { Mime } from "effect/http"
 import fresh from "fresh"
 import parseRange from "range-parser"
 import { findFile, type Manifest, type ServedFile } from "./manifest.ts"
+import { filesName } from "./releaseFiles.ts"
 
 const getContentType = (path: string): string => {
   const type = Option.getOrElse(Mime.getType(path), () => "application/octet-stream")
@@ -108,7 +109,7 @@ export const serve = async (folder: string, manifest: Manifest, path: string, re
   const name = parsePath(path)
   if (name === undefined) return emptyNotFound()
   const respond = (name: string, file: ServedFile, status: number) =>
-    makeResponse(join(folder, manifest.root, name), name, file, status, request)
+    makeResponse(join(folder, filesName, file.digest), name, file, status, request)
   const file = findFile(manifest, name)
   if (file !== undefined) return respond(name, file, 200)
   if (findFile(manifest, `${name}/index.html`) !== undefined) {

@@ -5,34 +5,28 @@
 import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
-import type { DeploymentOptions } from "@tollgate/core"
-import { abortablePromise, FairSemaphore, makeDiskCheck, Options } from "@tollgate/core/internal"
-import { type DeploymentTarget, type Release, SourceStoreError, StepFailed } from "@tollgate/core/store"
+import type { DeploymentOptions } from "@tollgate/deployments"
+import { type DeploymentTarget, type Release, SourceStoreError, StepFailed } from "@tollgate/deployments"
+import { abortablePromise, FairSemaphore, makeDiskCheck, Options } from "@tollgate/store/internal"
 import { Effect, Semaphore, Stream } from "effect"
 import { build } from "./build.ts"
 import { checkRelease } from "./check.ts"
 import { diskSourceStore } from "./diskSourceStore.ts"
+import { isMissing } from "./isMissing.ts"
 import { defaultLimits, ReleaseRejectedError } from "./limits.ts"
 import { decodeManifest } from "./manifest.ts"
 import { makeManifestCache } from "./manifestCache.ts"
 import { type BuildOptions, type SitesOptions, sitesOptions } from "./options.ts"
 import { ReleaseWorkers } from "./ReleaseWorkers.ts"
+import { filesName, manifestName } from "./releaseFiles.ts"
 import { serve } from "./serve.ts"
 
-/** The names inside the folder of a release. */
-const manifestName = "manifest"
-/** The unpacked source. */
+/** The names inside the folder of a release, until its files are stored by digest: the unpacked source. */
 const contentName = "content"
 /** The home directory and temporary files of a build. */
 const scratchName = "scratch"
 
 const defaultWorkers = 2
-
-const isMissing = (error: unknown): boolean =>
-  typeof error === "object" &&
-  error !== null &&
-  "code" in error &&
-  (error.code === "ENOENT" || error.code === "ENOTDIR")
 
 /** Maps errors that the source's author can fix. A missing source was replaced by a later upload. */
 const toStepFailed = (error: unknown): StepFailed | undefined =>
@@ -52,7 +46,7 @@ const runStep = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A,
  *
  * @example
  * ```ts
- * const gate = await createTollgate({ store, secret, publicUrl, deployments: sites({ folder: "data/sites" }) })
+ * const gate = await createTollgate({ store, secret, publicUrl, modules: [deployments(sites({ folder: "data/sites" }))] })
  * ```
  */
 export const sites = (options: SitesOptions): DeploymentOptions => {
@@ -60,7 +54,7 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
   const { build: buildOptions, workers = defaultWorkers, sourceLimit, productionBranch } = decoded
   const folder = resolve(decoded.folder)
   const limits = Options.withDefaults(defaultLimits, decoded.limits ?? {})
-  /** The folder to serve, relative to the folder of the release. */
+  /** The folder to serve, relative to the folder of a release that is being made. */
   const root = join(contentName, buildOptions?.output ?? "")
   const stagingPath = (id: string): string => join(folder, "staging", id)
   const releasePath = (id: string): string => join(folder, "releases", id)
@@ -101,14 +95,21 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
       return { exitCode }
     })
 
+  /** Keeps nothing but the files that the release serves, by digest, and its manifest. */
   const prepareManifest = (release: Release) =>
     Effect.gen(function* () {
       const { id } = release
-      const manifest = yield* withWorker(release, (signal) => workerPool.makeManifest(stagingPath(id), root, signal))
-      const path = join(stagingPath(id), manifestName)
-      // A build may have created this path, next to its own folder.
-      yield* Effect.orDie(Effect.all([remove(join(stagingPath(id), scratchName)), remove(path)]))
-      yield* runStep(() => writeFile(path, manifest, { flag: "wx" }))
+      const inRelease = (name: string) => join(stagingPath(id), name)
+      const removeAll = (...names: ReadonlyArray<string>) =>
+        Effect.orDie(Effect.forEach(names, (name) => remove(inRelease(name))))
+      // A build may have created these paths, next to its own folder.
+      yield* removeAll(filesName, manifestName)
+      const earlier = release.earlier.map(releasePath)
+      const manifest = yield* withWorker(release, (signal) =>
+        workerPool.makeManifest(stagingPath(id), root, earlier, signal)
+      )
+      yield* removeAll(scratchName, contentName)
+      yield* runStep(() => writeFile(inRelease(manifestName), manifest, { flag: "wx" }))
       return decodeManifest(manifest)
     })
 
@@ -139,7 +140,11 @@ export const sites = (options: SitesOptions): DeploymentOptions => {
         await rename(stagingPath(id), releasePath(id))
       }),
 
+    has: (id) => Effect.tryPromise(() => removalPool.isWhole(releasePath(id))),
+
     discard,
+
+    measure: (ids) => Effect.tryPromise(() => removalPool.measure(ids.map(releasePath))),
 
     sweep: (isInUse) =>
       Effect.gen(function* () {

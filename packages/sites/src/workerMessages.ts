@@ -9,7 +9,15 @@ export type WorkerTask =
       readonly limits: UnpackLimits
       readonly archiveBytes: number | undefined
     }
-  | { readonly type: "makeManifest"; readonly folder: string; readonly root: string; readonly limits: UnpackLimits }
+  | {
+      readonly type: "makeManifest"
+      readonly folder: string
+      readonly root: string
+      readonly earlier: ReadonlyArray<string>
+      readonly limits: UnpackLimits
+    }
+  | { readonly type: "measure"; readonly folders: ReadonlyArray<string> }
+  | { readonly type: "isWhole"; readonly folder: string }
   | { readonly type: "remove"; readonly folder: string }
 
 /** A task, and the port on which the worker thread reports its progress and result. */

@@ -2,7 +2,7 @@
  * The host of `sitesUrl` serves sites and nothing else.
  */
 import { once } from "node:events"
-import { createServer, request as httpRequest, type RequestListener } from "node:http"
+import { createServer, type RequestListener } from "node:http"
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2"
 import { tollgate as expressTollgate } from "@tollgate/express"
 import { tollgate as koaTollgate } from "@tollgate/koa"
@@ -12,26 +12,8 @@ import express from "express"
 import Koa from "koa"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makePageArchive } from "./archives.ts"
+import { type RequestInput, sendRequest } from "./sendRequest.ts"
 import { startTestServer, type TestServer } from "./testServer.ts"
-
-interface RequestInput {
-  readonly method?: string
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-/** Sends a request with a Host header to a local server. */
-const sendRequest = (port: string, host: string, path: string, { method = "GET", headers = {} }: RequestInput = {}) =>
-  new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
-    httpRequest({ hostname: "127.0.0.1", port, path, method, headers: { ...headers, host } }, (res) => {
-      let text = ""
-      res.on("data", (chunk) => {
-        text += chunk
-      })
-      res.on("end", () => resolve({ status: res.statusCode ?? 0, headers: res.headers, text }))
-    })
-      .on("error", reject)
-      .end()
-  })
 
 const apiPaths = ["/", "/v1/docs", "/v1/openapi.json", "/v1/metering", "/healthz", "/readyz", "/v1/deployments/x"]
 

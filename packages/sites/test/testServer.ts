@@ -6,13 +6,13 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { createTollgate, type Tollgate, type TollgateOptions } from "@tollgate/core"
 import {
-  createTollgate,
   type DeploymentOptions,
   type DeploymentStatusJson,
-  type Tollgate,
-  type TollgateOptions
-} from "@tollgate/core"
+  type DeploymentsModule,
+  deployments
+} from "@tollgate/deployments"
 import { toNodeHandler } from "@tollgate/node"
 import { type SitesOptions, sites } from "@tollgate/sites"
 import { expect, vi } from "vitest"
@@ -28,7 +28,7 @@ export interface TestResponse {
 }
 
 export interface TestServer {
-  readonly gate: Tollgate
+  readonly gate: Tollgate<DeploymentsModule>
   readonly folder: string
   readonly url: string
   readonly call: (
@@ -84,9 +84,8 @@ export const startTestServer = async (
     secret,
     tokens: grants,
     publicUrl: url,
-    ...(sitesUrl === undefined ? {} : { sitesUrl }),
     limits: accountLimits,
-    deployments: mapDeployments(sites({ folder, ...rest }))
+    modules: [deployments({ ...mapDeployments(sites({ folder, ...rest })), sitesUrl })]
   })
   const handle = toNodeHandler(gate)
   server.on("request", (req, res) => void handle(req, res))

@@ -1,8 +1,9 @@
 /**
  * The workers of deployments take turns: uploads of one account do not delay those of another.
  */
-import { AccountName, BranchName, DeploymentName, ProjectName } from "@tollgate/core/effect"
-import type { Release } from "@tollgate/core/store"
+import { AccountName } from "@tollgate/core/effect"
+import type { Release } from "@tollgate/deployments"
+import { BranchName, DeploymentName, ProjectName } from "@tollgate/deployments"
 import { eventually, temporaryFolder } from "@tollgate/testing"
 import { Deferred, Effect, Fiber, Stream } from "effect"
 import { expect, it } from "vitest"
@@ -25,6 +26,7 @@ it("unpacks the upload of an account next, while another account has two workers
       const release: Release = {
         id,
         source,
+        earlier: [],
         sourceBytes: archive.length,
         log: () => undefined,
         deployment: {
