@@ -1,6 +1,7 @@
 import type { Tollgate } from "@tollgate/core"
-import { isHandled, Options } from "@tollgate/core/internal"
+import { Options } from "@tollgate/core/internal"
 import { toNodeHandler } from "@tollgate/node"
+import { isHandled } from "@tollgate/protect"
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify"
 
 /** The options of `tollgate`. */

@@ -2,7 +2,7 @@ import { createServer } from "node:http"
 import { connect } from "node:http2"
 import { ConfigurationError, createTollgate, type Tollgate } from "@tollgate/core"
 import { createClient } from "@tollgate/core/client"
-import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
+import { type DeploymentsModule, deployments, memorySourceStore, memoryTarget } from "@tollgate/deployments"
 import { requireApiKey, tollgate } from "@tollgate/fastify"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 const token = "a-management-token-for-acme"
 const headers = { authorization: `Bearer ${token}` }
-let gate: Tollgate
+let gate: Tollgate<DeploymentsModule>
 let app: FastifyInstance
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
     store: MemoryStore.open(),
     secret: "test-secret-with-at-least-32-characters",
     tokens: [{ token, account: "acme" }],
-    deployments: { sources: memorySourceStore(), target: memoryTarget() },
+    modules: [deployments({ sources: memorySourceStore(), target: memoryTarget() })],
     publicUrl: "http://gate/api/dev"
   })
 })
@@ -142,9 +142,8 @@ describe("a server of Fastify with toNodeHandler in front", () => {
     const sitesGate = await createTollgate({
       store: MemoryStore.open(),
       secret: "test-secret-with-at-least-32-characters",
-      deployments: { sources: memorySourceStore(), target: memoryTarget() },
-      publicUrl: "http://gate/api/dev",
-      sitesUrl: "http://127.0.0.1"
+      modules: [deployments({ sources: memorySourceStore(), target: memoryTarget(), sitesUrl: "http://127.0.0.1" })],
+      publicUrl: "http://gate/api/dev"
     })
     const api = toNodeHandler(sitesGate, { prefix: "/api/dev" })
     const fronted = Fastify({

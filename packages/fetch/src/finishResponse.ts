@@ -1,7 +1,7 @@
 /**
  * Finishes the response to a protected request: adds the `RateLimit` headers, and reports how the request ended.
  */
-import type { AuthorizeRequestResult } from "@tollgate/core/internal"
+import type { AuthorizeRequestResult } from "@tollgate/protect"
 
 export type AllowedResult = Extract<AuthorizeRequestResult, { readonly allowed: true }>
 type ReportOutcome = NonNullable<AllowedResult["reportOutcome"]>

@@ -1,15 +1,18 @@
+import type { AuthorizingKeyBucket } from "@tollgate/core/internal"
 import {
   type AuthorizeRequestResult,
-  type AuthorizingKeyBucket,
   makeAuthorizeRequest,
   type RequestConsumer,
+  type RequestLike,
   type RequireApiKeyOptions,
-  readQueryParameter
-} from "@tollgate/core/internal"
+  readQueryParameter,
+  type SettlingConsumer
+} from "@tollgate/protect"
 import { finishResponse, reportAbort } from "./finishResponse.ts"
 
 export type Policy = "deny" | "allow"
 export type Charge = "request" | "success" | "complete"
+export type Reserve = RequireApiKeyOptions["reserve"]
 
 /** The options, with the type of `onStoreUnavailable` as a parameter. */
 export type PolicyOptions<
@@ -19,24 +22,33 @@ export type PolicyOptions<
   readonly onStoreUnavailable?: OnStoreUnavailable | undefined
 }
 
-/** The function that `charge: "success"` and `"complete"` need, to know how the request ended. */
-export type FinishUnder<ChargeOn extends Charge> = ChargeOn extends "success" | "complete"
+/** The options, with the type of `reserve` as a parameter. */
+export interface ReserveOptions<Reserved extends Reserve> {
+  readonly reserve?: Reserved | undefined
+}
+
+/** With `reserve`, the route says what the request has used. */
+type ConsumerWith<Reserved extends Reserve> = Reserved extends undefined ? RequestConsumer : SettlingConsumer
+
+/** The function that `charge: "success"`, `"complete"` and `reserve` need, to know how the request ended. */
+export type FinishUnder<ChargeOn extends Charge | "settle"> = ChargeOn extends "success" | "complete" | "settle"
   ? {
       /**
        * Takes your response, and returns the response to send: with the `RateLimit` headers, and charged when it is sent.
-       * Without this call, nothing is charged.
+       * Without this call, only what you settle is charged.
        */
       readonly finish: (response: Response) => Response
     }
   : { readonly finish?: undefined }
 
 /** With `onStoreUnavailable: "allow"`, a request may have no consumer. */
-export type ConsumerUnder<OnStoreUnavailable extends Policy> = OnStoreUnavailable extends "deny"
-  ? RequestConsumer
-  : RequestConsumer | undefined
+export type ConsumerUnder<
+  OnStoreUnavailable extends Policy,
+  Reserved extends Reserve = undefined
+> = OnStoreUnavailable extends "deny" ? ConsumerWith<Reserved> : ConsumerWith<Reserved> | undefined
 
 /** The result for one request: the consumer, or the response to send instead. */
-export type RequireApiKeyResult<Consumer = RequestConsumer, ChargeOn extends Charge = "request"> =
+export type RequireApiKeyResult<Consumer = RequestConsumer, ChargeOn extends Charge | "settle" = "request"> =
   | ({
       readonly allowed: true
       /** The consumer whose API key authorized the request. */
@@ -57,20 +69,21 @@ export const toProblemResponse = ({
 }: Extract<AuthorizeRequestResult, { readonly allowed: false }>): Response =>
   new Response(JSON.stringify(problem), { status, headers })
 
+export const toRequestLike = ({ headers, url }: Request): RequestLike => ({
+  header: (name) => headers.get(name) ?? undefined,
+  query: (name) => readQueryParameter(url, name)
+})
+
 /** Validates the options, and returns the function that authorizes each request. */
 export const makeCheck = <HostRequest extends Request>(
   keyBucket: AuthorizingKeyBucket,
-  options: RequireApiKeyOptions<HostRequest> | undefined
+  options: RequireApiKeyOptions<HostRequest> | undefined,
+  // biome-ignore lint/complexity/noBannedTypes: `requireApiKey` or `withApiKey`
+  caller: Function
 ) => {
-  const authorizeRequest = makeAuthorizeRequest(keyBucket, options)
-  return async (request: HostRequest): Promise<AuthorizeRequestResult> => {
-    const { headers, url } = request
-    const result = await authorizeRequest(
-      { header: (name) => headers.get(name) ?? undefined, query: (name) => readQueryParameter(url, name) },
-      request
-    )
-    return reportAbort(request, result)
-  }
+  const authorizeRequest = makeAuthorizeRequest(keyBucket, options, caller)
+  return async (request: HostRequest): Promise<AuthorizeRequestResult> =>
+    reportAbort(request, await authorizeRequest(toRequestLike(request), request))
 }
 
 /**
@@ -86,7 +99,7 @@ export const makeCheck = <HostRequest extends Request>(
  * })
  * ```
  *
- * With `charge: "success"`, pass your response to `finish`, also if it is an error. If your code may throw, `withApiKey`
+ * With `charge: "success"` or `reserve`, pass your response to `finish`, also if it is an error. If your code may throw, `withApiKey`
  * is simpler.
  *
  * @example
@@ -101,13 +114,24 @@ export const makeCheck = <HostRequest extends Request>(
 export const requireApiKey = <
   OnStoreUnavailable extends Policy = "deny",
   HostRequest extends Request = Request,
-  ChargeOn extends Charge = "request"
+  ChargeOn extends Charge = "request",
+  Reserved extends Reserve = undefined
 >(
   keyBucket: AuthorizingKeyBucket,
-  options?: PolicyOptions<OnStoreUnavailable, HostRequest> & { readonly charge?: ChargeOn | undefined }
-): ((request: HostRequest) => Promise<RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>, ChargeOn>>) => {
-  type Result = RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable>, ChargeOn>
-  const check = makeCheck(keyBucket, options)
+  options?: PolicyOptions<OnStoreUnavailable, HostRequest> & {
+    readonly charge?: ChargeOn | undefined
+  } & ReserveOptions<Reserved>
+): ((
+  request: HostRequest
+) => Promise<
+  RequireApiKeyResult<ConsumerUnder<OnStoreUnavailable, Reserved>, Reserved extends undefined ? ChargeOn : "settle">
+>) => {
+  type Result = RequireApiKeyResult<
+    ConsumerUnder<OnStoreUnavailable, Reserved>,
+    Reserved extends undefined ? ChargeOn : "settle"
+  >
+  const hasFinish = (options?.charge ?? "request") !== "request" || options?.reserve !== undefined
+  const check = makeCheck(keyBucket, options, requireApiKey)
   return async (request) => {
     const result = await check(request)
     if (!result.allowed) return { allowed: false, response: toProblemResponse(result) }
@@ -118,7 +142,7 @@ export const requireApiKey = <
       allowed: true,
       consumer,
       headers,
-      ...((options?.charge ?? "request") === "request" ? {} : { finish })
+      ...(hasFinish ? { finish } : {})
     } as Result
   }
 }

@@ -1,4 +1,4 @@
-export { type ProtectRoute, requireApiKey } from "./requireApiKey.ts"
+export { type ProtectRoute, rateLimit, requireApiKey } from "./requireApiKey.ts"
 export {
   type HandlerSource,
   type NodeHandler,

@@ -10,15 +10,15 @@ import { pipeline } from "node:stream/promises"
 import {
   fromWebResponse,
   getConnection,
-  isHandled,
-  makeBusyResponse,
-  nextBatch,
   Options,
+  RequestBatches,
   type TransportRequest,
   type TransportResponse
 } from "@tollgate/core/internal"
+import { isHandled } from "@tollgate/protect"
 import { endWithIncompleteRequest } from "./endWithIncompleteRequest.ts"
 import { http2Stream } from "./http2Stream.ts"
+import { makeBusyResponse } from "./makeBusyResponse.ts"
 import { stopReading } from "./nodeBody.ts"
 import { fromNodeRequest } from "./nodeRequest.ts"
 import { pieceBytes, watchReading } from "./watchReading.ts"
@@ -30,8 +30,8 @@ export interface HandlerSource {
   readonly dispatch?: (request: TransportRequest) => Promise<TransportResponse>
   /** Whether Tollgate handles a request with this path and `Host` header. */
   readonly matches: (path: string, host: string) => boolean
-  /** Whether this host serves only deployed sites. The prefix does not apply to such hosts. */
-  readonly isSitesHost?: ((host: string) => boolean) | undefined
+  /** Whether this host serves nothing but a module, such as deployed sites. The prefix does not apply to such hosts. */
+  readonly ownsHost?: ((host: string) => boolean) | undefined
 }
 
 /** The options of `toNodeHandler`. */
@@ -211,18 +211,19 @@ export const toNodeHandler = <HostRequest = IncomingMessage>(
   gate: HandlerSource,
   options?: NodeHandlerOptions<HostRequest>
 ): NodeHandler<HostRequest> => {
-  const { handler, matches, isSitesHost } = Options.decodeSync(handlerSource, gate, "gate")
+  const { handler, matches, ownsHost } = Options.decodeSync(handlerSource, gate, "gate")
   const {
     prefix = "",
     context = (req: unknown) => req,
     sendTimeout = defaultSendTimeout
   } = Options.decodeSync(nodeHandlerOptions, options)
+  const batches = new RequestBatches()
   const { dispatch = (request: TransportRequest) => callWebHandler(handler, request) } = gate
   // Express would take a function of four parameters without defaults for an error handler.
   return async (req, res, next, hostRequest: unknown = req) => {
     const host = getHost(req)
     const pathBelowPrefix = getPath(req, prefix)
-    const ignoresPrefix = pathBelowPrefix === undefined && isSitesHost?.(host) === true
+    const ignoresPrefix = pathBelowPrefix === undefined && ownsHost?.(host) === true
     const path = ignoresPrefix ? getPath(req, "") : pathBelowPrefix
     const basePath = getBasePath(req, ignoresPrefix ? "" : prefix)
     if (next !== undefined && (path === undefined || !isHandled({ matches }, path, host, basePath))) return next()
@@ -230,7 +231,7 @@ export const toNodeHandler = <HostRequest = IncomingMessage>(
     const { isDisconnected, signal, stop } = watchForDisconnect(req, res)
     try {
       // A body that another listener reads must be read from its first chunk.
-      const isServed = req.readableFlowing === true || (await nextBatch(getConnection(req)))
+      const isServed = req.readableFlowing === true || (await batches.next(getConnection(req)))
       if (isDisconnected()) return
       if (!isServed) {
         // Those that follow on the connection are not read.

@@ -20,12 +20,12 @@ export type Behaviour = "ok" | "missing" | "redirect" | "unchanged" | "throw" | 
 
 /** What the test does while a route runs. */
 export interface RouteHooks {
-  readonly onHandled: () => void
+  readonly onHandled: (consumer: express.RequestConsumer | undefined) => void
   /** The body of the behaviour `stream`. */
   readonly openBody: () => Readable
 }
 
-type Options = fetchBinding.RequireApiKeyOptions & { readonly charge: "success" | "complete" }
+type Options = fetchBinding.RequireApiKeyOptions
 
 export interface ChargingFramework {
   readonly name: string
@@ -56,7 +56,7 @@ const expressFramework: ChargingFramework = {
   listen: (keyBucket, options, { onHandled, openBody }) => {
     const app = makeExpress().set("env", "test")
     app.get("/", express.requireApiKey(keyBucket, options), (req, res) => {
-      onHandled()
+      onHandled(req.consumer)
       const behaviour = getBehaviour(req.url)
       if (behaviour === "throw") throw new Error("The handler fails")
       if (behaviour === "never") return
@@ -77,7 +77,7 @@ const makeKoaFramework = (isHttp2: boolean): ChargingFramework => ({
     app.silent = true
     app.use(koa.requireApiKey(keyBucket, options))
     app.use(async (ctx) => {
-      onHandled()
+      onHandled(ctx.state["consumer"])
       const behaviour = getBehaviour(ctx.url)
       if (behaviour === "throw") throw new Error("The handler fails")
       if (behaviour === "never") return await never
@@ -103,7 +103,7 @@ const makeFastifyFramework = (isHttp2: boolean): ChargingFramework => ({
   listen: async (keyBucket, options, { onHandled, openBody }) => {
     const app = (isHttp2 ? makeFastify({ http2: true }) : makeFastify()) as FastifyInstance
     app.get("/", { onRequest: fastify.requireApiKey(keyBucket, options) }, (request, reply) => {
-      onHandled()
+      onHandled(request.consumer)
       const behaviour = getBehaviour(request.url)
       if (behaviour === "throw") throw new Error("The handler fails")
       if (behaviour === "never") return
@@ -117,8 +117,12 @@ const makeFastifyFramework = (isHttp2: boolean): ChargingFramework => ({
   }
 })
 
-const respond = async (request: Request, { onHandled, openBody }: RouteHooks): Promise<Response> => {
-  onHandled()
+const respond = async (
+  request: Request,
+  consumer: express.RequestConsumer | undefined,
+  { onHandled, openBody }: RouteHooks
+): Promise<Response> => {
+  onHandled(consumer)
   const behaviour = getBehaviour(request.url)
   if (behaviour === "throw") throw new Error("The handler fails")
   if (behaviour === "never") return await never
@@ -150,7 +154,7 @@ export const chargingFrameworks: ReadonlyArray<ChargingFramework> = [
   makeFastifyFramework(false),
   makeFastifyFramework(true),
   makeFetchFramework("Fetch, as a wrapper", (keyBucket, options, hooks) =>
-    fetchBinding.withApiKey(keyBucket, options, (request: Request) => respond(request, hooks))
+    fetchBinding.withApiKey(keyBucket, options, (request: Request, { consumer }) => respond(request, consumer, hooks))
   ),
   makeFetchFramework("Fetch, as a check", (keyBucket, options, hooks) => {
     const protect = fetchBinding.requireApiKey(keyBucket, options)
@@ -158,7 +162,8 @@ export const chargingFrameworks: ReadonlyArray<ChargingFramework> = [
       const result = await protect(request)
       if (!result.allowed) return result.response
       const failed = () => new Response(null, { status: 500 })
-      return result.finish(await respond(request, hooks).catch(failed))
+      const response = await respond(request, result.consumer, hooks).catch(failed)
+      return result.finish?.(response) ?? response
     }
   })
 ]

@@ -2,20 +2,28 @@ import { once } from "node:events"
 import { createServer, type Server } from "node:http"
 import { createTollgate, InvalidInput, type LocalAccountHandle, type Tollgate } from "@tollgate/core"
 import { type AccountHandle, createClient, type PagePromise, type TollgateClient } from "@tollgate/core/client"
-import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
+import {
+  type DeploymentsModule,
+  type DeploymentsOfAccount,
+  deployments,
+  memorySourceStore,
+  memoryTarget
+} from "@tollgate/deployments"
+import { deploymentsClient } from "@tollgate/deployments/client"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 import { eventually, makeSubscription } from "@tollgate/testing"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 
 const token = "a-management-token-for-tests"
-let gate: Tollgate
+const modules = [deploymentsClient]
+let gate: Tollgate<DeploymentsModule>
 let server: Server
 let baseUrl: string
-let client: TollgateClient
+let client: TollgateClient<DeploymentsOfAccount>
 /** The account over HTTP, and the same account in process. */
-let acme: AccountHandle
-let local: LocalAccountHandle
+let acme: AccountHandle & DeploymentsOfAccount
+let local: LocalAccountHandle & DeploymentsOfAccount
 
 beforeAll(async () => {
   server = createServer().listen(0, "127.0.0.1")
@@ -31,10 +39,10 @@ beforeAll(async () => {
       { token: "a-token-for-all-the-accounts", account: "*" }
     ],
     publicUrl: baseUrl,
-    deployments: { sources: memorySourceStore(), target: memoryTarget(), sourceLimit: 1000 }
+    modules: [deployments({ sources: memorySourceStore(), target: memoryTarget(), sourceLimit: 1000 })]
   })
   server.on("request", toNodeHandler(gate, { prefix: "/api/dev" }))
-  client = createClient({ baseUrl, token })
+  client = createClient({ baseUrl, token, modules })
   acme = client.account("acme")
   local = gate.account("acme")
 })
@@ -104,7 +112,7 @@ describe("createClient, over HTTP", () => {
     expect(await keyBucket.consumers.list(query)).toEqual(await localKeyBucket.consumers.list(query))
     const key = created.apiKeys[0].key ?? ""
     expect(await keyBucket.verify(key)).toEqual(await localKeyBucket.verify(key))
-    expect(await keyBucket.verify("unknown-key")).toEqual({ valid: false, reason: "invalid" })
+    expect(await keyBucket.verify("unknown-key")).toMatchObject({ valid: false, reason: "invalid" })
     const [first] = (await keyBucket.keys.createMany("alice", [{ description: "1" }, {}])).data
     const id = first?.id ?? ""
     await keyBucket.keys.update("alice", id, { expiresOn: "2031-01-01T00:00:00Z", description: null })
@@ -125,7 +133,7 @@ describe("createClient, over HTTP", () => {
     expect(await acme.meteringBuckets.list()).toEqual(await local.meteringBuckets.list())
     expect(await getError(client.account("other").meteringBuckets.list())).toMatchObject({ _tag: "Forbidden" })
     await gate.account("other").meteringBuckets.create()
-    const adminClient = createClient({ baseUrl, token: "a-token-for-all-the-accounts" })
+    const adminClient = createClient({ baseUrl, token: "a-token-for-all-the-accounts", modules })
     expect(await adminClient.account("acme").meteringBuckets.list()).toEqual(await local.meteringBuckets.list())
     expect(() => adminClient.account("*")).toThrow(InvalidInput)
     const [meteringBucket, localMeteringBucket] = [acme.meteringBucket(bucketId), local.meteringBucket(bucketId)]
@@ -176,7 +184,7 @@ describe("createClient, over HTTP", () => {
     await eventually(async () => expect((await deployments.status(ids[0] ?? "")).status).toBe("SUCCESS"))
     const [deployment] = (await deployments.list()).data
     const name = deployment?.name ?? ""
-    const admin = createClient({ baseUrl, token: "a-token-for-all-the-accounts" })
+    const admin = createClient({ baseUrl, token: "a-token-for-all-the-accounts", modules })
     const lists: ReadonlyArray<readonly [PagePromise<unknown>, PagePromise<unknown>]> = [
       [admin.accounts.list({ limit: 1 }), gate.accounts.list({ limit: 1 })],
       [acme.keyBuckets.list({ limit: 2 }), local.keyBuckets.list({ limit: 2 })],
@@ -300,13 +308,12 @@ describe("createClient, over HTTP", () => {
     }
   })
 
-  it("says of a name that a metering bucket is found by its id, as in process", async () => {
-    for (const account of [acme, local]) {
-      expect(await getError(account.meteringBucket("default").plans.list())).toMatchObject({
-        _tag: "MeteringBucketNotFound",
-        message: expect.stringContaining('meteringBuckets.ensure("default")')
-      })
-    }
+  it("finds a metering bucket by its name, the same as in process", async () => {
+    const buckets = [acme, local].map((account) => account.meteringBucket("by-name"))
+    for (const bucket of buckets) expect((await bucket.plans.list()).data).toEqual([])
+    expect(buckets[0]?.id).toBe(buckets[1]?.id)
+    const unknown = `bckt_${"0".repeat(24)}`
+    expect(await getError(acme.meteringBucket(unknown).plans.list())).toMatchObject({ _tag: "MeteringBucketNotFound" })
   })
 
   it("uploads and deploys, with the HTTP API mounted at a prefix", async () => {
@@ -344,6 +351,17 @@ describe("createClient, over HTTP", () => {
     expect(data).toEqual((await localWeb.deployments.list()).data)
     const name = data[0]?.name ?? ""
     expect(await web.deployments.get(name)).toEqual(await localWeb.deployments.get(name))
+    expect(await web.deployments.rollback(name, { version: id })).toEqual(data[0])
+    expect(await web.deployments.promote(name)).toEqual(data[0])
+    const version = "3f0c8a52-6b1d-4e7a-9c35-2d8f41b7e690"
+    expect(await getError(web.deployments.rollback(name, { version }))).toMatchObject({
+      _tag: "ReleaseNotKept",
+      version
+    })
+    expect(await getError(web.deployments.promote(name, { version }))).toMatchObject({
+      _tag: "ReleaseNotKept",
+      version
+    })
     expect(await web.deployments.deploy(name, { idempotencyKey: "again" })).toEqual({ status: "request enqueued" })
     await web.deployments.remove(name)
     expect(await getError(web.deployments.get(name))).toMatchObject({

@@ -3,7 +3,7 @@
  */
 import { once } from "node:events"
 import { createServer, type RequestListener } from "node:http"
-import { adminConsole } from "@tollgate/console"
+import { adminConsole, type ConsoleModule } from "@tollgate/console"
 import { createTollgate, type Tollgate } from "@tollgate/core"
 import { tollgate as expressTollgate } from "@tollgate/express"
 import { tollgate as fastifyTollgate } from "@tollgate/fastify"
@@ -16,14 +16,14 @@ import Koa from "koa"
 import { afterEach, beforeEach, expect, it } from "vitest"
 
 const prefix = "/api/dev"
-let gate: Tollgate
+let gate: Tollgate<ConsoleModule>
 const closers: Array<() => unknown> = []
 
 beforeEach(async () => {
   gate = await createTollgate({
     store: MemoryStore.open(),
     secret: "test-secret-with-at-least-32-characters",
-    console: adminConsole()
+    modules: [adminConsole()]
   })
 })
 afterEach(async () => {

@@ -17,18 +17,33 @@ import {
   VersionMismatch
 } from "@tollgate/core"
 import { createClient } from "@tollgate/core/client"
+import {
+  type DeploymentsModule,
+  type DeploymentsOfAccount,
+  deployments,
+  memorySourceStore,
+  memoryTarget
+} from "@tollgate/deployments"
+import { deploymentsClient } from "@tollgate/deployments/client"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 
 const secret = "test-secret-with-at-least-32-characters"
 const token = "token-for-all-the-accounts"
 
-let gate: Tollgate
+const modules = [deploymentsClient]
+let gate: Tollgate<DeploymentsModule>
 let baseUrl = ""
 const server = createServer((req, res) => toNodeHandler(gate)(req, res))
 
 beforeAll(async () => {
-  gate = await createTollgate({ store: MemoryStore.open(), secret, tokens: [{ token, account: "*" }] })
+  gate = await createTollgate({
+    store: MemoryStore.open(),
+    secret,
+    tokens: [{ token, account: "*" }],
+    publicUrl: "http://gate",
+    modules: [deployments({ sources: memorySourceStore(), target: memoryTarget() })]
+  })
   await new Promise<void>((resolve) => server.listen(0, resolve))
   baseUrl = `http://localhost:${(server.address() as AddressInfo).port}`
 })
@@ -37,9 +52,9 @@ afterAll(async () => {
   await gate.close()
 })
 
-const callers: ReadonlyArray<readonly [string, (account: string) => AccountHandle]> = [
+const callers: ReadonlyArray<readonly [string, (account: string) => AccountHandle & DeploymentsOfAccount]> = [
   ["in process", (account) => gate.account(account)],
-  ["in a client", (account) => createClient({ baseUrl, token }).account(account)]
+  ["in a client", (account) => createClient({ baseUrl, token, modules }).account(account)]
 ]
 
 let count = 0
@@ -56,7 +71,7 @@ describe.each(callers)("a handle %s", (_, getAccount) => {
     const alice = await production.consumers.create({ name: "alice" }, { withApiKey: true })
     const [key] = alice.apiKeys
     expect(await production.verify(key.key ?? "")).toMatchObject({ valid: true, keyId: key.id })
-    expect(await production.verify("tg_wrong")).toEqual({ valid: false, reason: "invalid" })
+    expect(await production.verify("tg_wrong")).toMatchObject({ valid: false, reason: "invalid" })
     const rolled = await production.consumers.rollKey("alice", { expiresOn: "2999-01-01T00:00:00Z" })
     expect(await production.verify(rolled.key ?? "")).toMatchObject({ valid: true, keyId: rolled.id })
   })
@@ -336,7 +351,7 @@ describe("a client", () => {
       toNodeHandler(gate)(req, res)
     })
     const bucket = await gate.account("acme").meteringBuckets.create()
-    const client = createClient({ baseUrl: url, token })
+    const client = createClient({ baseUrl: url, token, modules })
     await client.account("acme").meteringBucket(bucket.id).plans.list()
     const foreign = client.account("other")
     expect(await rejection(foreign.meteringBucket(bucket.id).plans.list())).toBeInstanceOf(MeteringBucketNotFound)

@@ -3,7 +3,6 @@
  */
 import { once } from "node:events"
 import { constants } from "node:http2"
-import { getConnection } from "@tollgate/core/internal"
 import { toNodeHandler } from "@tollgate/node"
 import { expect, it } from "vitest"
 import { isReset, listFrames, makeSource, openRaw, openSession, serve, serveHandler } from "./http2Support.ts"
@@ -41,21 +40,30 @@ it.each(["GET", "HEAD", "POST"])(
   }
 )
 
-it("serves sessions in turn: all requests of a session are of one connection", async () => {
-  const connections: Array<object> = []
-  const { port } = await serveHandler(async (req, res) => {
-    connections.push(getConnection(req))
-    res.end()
-  })
-  for (const session of [openSession(port), openSession(port)]) {
-    const responses = Array.from({ length: 50 }, async () => {
-      const stream = session.request({ ":path": "/" }).resume()
-      await once(stream, "end")
+it("serves sessions in turn, however many streams one of them has", async () => {
+  const order: Array<string> = []
+  const handle = toNodeHandler(
+    makeSource((request) => {
+      order.push(new URL(request.url).pathname)
+      return new Response()
     })
-    await Promise.all(responses)
-  }
-  expect(connections).toHaveLength(100)
-  expect(new Set(connections).size).toBe(2)
+  )
+  // All requests are handled in one turn of the event loop, the one of the other session last.
+  const [greedyArrived, allArrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { port, requests } = await serveHandler(async (req, res) => {
+    if (requests.length === 49) greedyArrived.resolve()
+    if (requests.length === 50) allArrived.resolve()
+    await allArrived.promise
+    await handle(req, res)
+  })
+  const get = (session: ReturnType<typeof openSession>, path: string) =>
+    once(session.request({ ":path": path }).resume(), "end")
+  const greedy = openSession(port)
+  const responses = Array.from({ length: 50 }, () => get(greedy, "/greedy"))
+  await greedyArrived.promise
+  await Promise.all([...responses, get(openSession(port), "/polite")])
+  expect(order.length).toBe(51)
+  expect(order.indexOf("/polite")).toBe(1)
 })
 
 it("cancels the response body when the client disconnects", async () => {

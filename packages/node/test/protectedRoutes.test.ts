@@ -121,6 +121,8 @@ describe.each(frameworks)("requireApiKey in $name", ({ serve, requireApiKey }) =
     const disabled = await createConsumer()
     const { data } = await production.keys.list(disabled.name)
     await production.keys.update(disabled.name, data[0]?.id ?? "", { disabled: true })
+    const suspended = await createConsumer()
+    await production.consumers.update(suspended.name, { disabled: true })
     const places = [
       [undefined, "header Authorization: Bearer <key>", "Bearer"],
       [{ header: "X-Api-Key" }, "header X-Api-Key", 'ApiKey in="header", name="X-Api-Key"'],
@@ -139,7 +141,8 @@ describe.each(frameworks)("requireApiKey in $name", ({ serve, requireApiKey }) =
         await inWrongPlace,
         await send("wrong"),
         await send(`${key}x`),
-        await send(disabled.key)
+        await send(disabled.key),
+        await send(suspended.key)
       ]) {
         expect(response.headers.get("www-authenticate")).toBe(challenge)
         const { instance, ...problem } = (await response.json()) as Record<string, unknown>

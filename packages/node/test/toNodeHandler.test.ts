@@ -4,7 +4,7 @@ import { createServer, request as httpRequest, type RequestListener, type Server
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2"
 import { connect } from "node:net"
 import { createTollgate, type Tollgate } from "@tollgate/core"
-import { memorySourceStore, memoryTarget } from "@tollgate/core/store"
+import { type DeploymentsModule, deployments, memorySourceStore, memoryTarget } from "@tollgate/deployments"
 import { tollgate } from "@tollgate/express"
 import { tollgate as koaTollgate } from "@tollgate/koa"
 import { MemoryStore } from "@tollgate/memory"
@@ -18,7 +18,7 @@ import bodyParser from "koa-bodyparser"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 
 const token = "a-management-token-for-tests"
-let gate: Tollgate
+let gate: Tollgate<DeploymentsModule>
 const servers: Array<Server> = []
 
 const serve = async (listener: RequestListener): Promise<string> => {
@@ -35,7 +35,7 @@ beforeAll(async () => {
     secret: "test-secret-with-at-least-32-characters",
     tokens: [{ token, account: "acme" }],
     publicUrl: "http://gate",
-    deployments: { sources: memorySourceStore(), target: memoryTarget(), sourceLimit: 3_000_000 }
+    modules: [deployments({ sources: memorySourceStore(), target: memoryTarget(), sourceLimit: 3_000_000 })]
   })
 })
 afterAll(async () => {
