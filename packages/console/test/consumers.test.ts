@@ -1,8 +1,8 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { expectFailedRequests } from "../../ui/test/expectErrors.ts"
 import { closePages, expectAccessible, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, readToken, startConsoleServer } from "./consoleServer.ts"
-import { expectFailedRequests } from "./expectErrors.ts"
 
 let browser: Browser
 let server: ConsoleServer
@@ -16,7 +16,7 @@ const open = (path: string, options: Parameters<typeof openConsole>[2] = {}) =>
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name, exact: true })
 const dialog = (page: Page, name: string) => page.getByRole("dialog", { name, exact: true })
 const table = (page: Page, name: string) => page.getByRole("table", { name, exact: true })
-const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
+const button = (page: Pick<Page, "getByRole">, name: string) => page.getByRole("button", { name, exact: true })
 
 beforeAll(async () => {
   browser = await launchBrowser()
@@ -39,12 +39,12 @@ afterAll(async () => {
 describe("key buckets in the console", { timeout: 120_000 }, () => {
   it("says what to do in an empty account, and opens a bucket by name", async () => {
     const { page, errors, close } = await open("/accounts/nobody/consumers")
-    await page.getByRole("heading", { name: "There is no key bucket yet" }).waitFor()
+    await page.getByRole("heading", { name: "There is no API yet" }).waitFor()
     await expectAccessible(page)
-    await page.getByLabel("Open a key bucket by name").fill("-no")
+    await page.getByLabel("Open an API by name").fill("-no")
     await button(page, "Open").click()
     await page.getByText("beginning with a letter or a digit").waitFor()
-    await page.getByLabel("Open a key bucket by name").fill("staging")
+    await page.getByLabel("Open an API by name").fill("staging")
     await button(page, "Open").click()
     await heading(page, "Consumers in staging").waitFor()
     await page.getByRole("heading", { name: "There is no consumer yet" }).waitFor()
@@ -56,7 +56,7 @@ describe("key buckets in the console", { timeout: 120_000 }, () => {
   it("lists the buckets of the account", async () => {
     await consumersOf("production").create({ name: "first" })
     const { page, errors, close } = await open("/accounts/acme/consumers")
-    await table(page, "Key buckets").waitFor()
+    await table(page, "APIs").waitFor()
     await expectAccessible(page)
     await page.getByRole("link", { name: "production", exact: true }).click()
     await page.getByRole("link", { name: "first", exact: true }).waitFor()
@@ -83,7 +83,8 @@ describe("the list of consumers in the console", { timeout: 120_000 }, () => {
     // One request of 50 consumers for each page, however many there are.
     const requests = server.responses.filter((response) => response.includes("/key-buckets/many/consumers"))
     const path = "200 GET /v1/accounts/acme/key-buckets/many/consumers?limit=50&offset="
-    expect(requests).toEqual([0, 50, 1150, 50, 0].map((offset) => `${path}${offset}`))
+    const keys = "&include-api-keys=true&key-format=none"
+    expect(requests).toEqual([0, 50, 1150, 50, 0].map((offset) => `${path}${offset}${keys}`))
     expect(errors).toEqual([])
     await close()
   })
@@ -128,20 +129,29 @@ describe("the list of consumers in the console", { timeout: 120_000 }, () => {
     await close()
   })
 
-  it("finds a consumer by its exact name, and says when there is none", async () => {
+  it("finds consumers by the beginning of a part of a name, and says when there is none", async () => {
     const { page, errors, close } = await open("/accounts/acme/consumers/many")
-    await page.getByLabel("Exact name").fill("consumer-0777")
+    const search = page.getByLabel("Search", { exact: true })
+    await search.fill("077")
     await button(page, "Filter").click()
-    await expect.poll(() => table(page, "Consumers").getByRole("row").count()).toBe(2)
+    await expect.poll(() => table(page, "Consumers").getByRole("row").count()).toBe(11)
+    await expectAccessible(page)
     await page.getByRole("link", { name: "consumer-0777" }).click()
     await heading(page, "consumer-0777").waitFor()
     await page.goBack()
-    await expect.poll(() => page.getByLabel("Exact name").inputValue()).toBe("consumer-0777")
+    await expect.poll(() => search.inputValue()).toBe("077")
     await page.getByRole("link", { name: "consumer-0777" }).waitFor()
-    expect(errors).toEqual([])
-    await page.getByLabel("Exact name").fill("consumer-077")
+    expect(page.url()).toContain("search=077")
+    await search.fill("onsumer")
     await button(page, "Filter").click()
     await page.getByRole("heading", { name: "No consumer matches" }).waitFor()
+    await search.fill("x")
+    await button(page, "Filter").click()
+    await page.getByText("Write 2 to 32 characters").waitFor()
+    await search.fill("")
+    await page.getByLabel("Tag", { exact: true }).fill("shard=6")
+    await button(page, "Filter").click()
+    await page.getByText("1–50 of 100").waitFor()
     expect(errors).toEqual([])
     await close()
   })
@@ -156,9 +166,9 @@ describe("the list of consumers in the console", { timeout: 120_000 }, () => {
     await button(page, "Filter").click()
     await expect.poll(() => table(page, "Consumers").getByRole("row").count()).toBe(3)
     expect(page.url()).toContain("manager=ann%40example.com")
-    await page.getByLabel("Exact name").fill("without")
+    await page.getByLabel("Search", { exact: true }).fill("without")
     await button(page, "Filter").click()
-    await page.getByRole("heading", { name: "No consumer matches" }).waitFor()
+    await expect.poll(() => table(page, "Consumers").getByRole("row").count()).toBe(2)
     expect(errors).toEqual([])
     await close()
   })
@@ -172,6 +182,7 @@ describe("creating a consumer in the console", { timeout: 120_000 }, () => {
     await expectAccessible(page)
     await form.getByLabel("Name", { exact: true }).fill("alice")
     await form.getByLabel("Description").fill("The first")
+    await form.getByLabel("Customer").fill("cus_42")
     await button(page, "Add tag").click()
     await form.getByLabel("Tags: name 1").fill("plan")
     await form.getByLabel("Tags: value 1").fill("pro")
@@ -183,7 +194,7 @@ describe("creating a consumer in the console", { timeout: 120_000 }, () => {
     await expectAccessible(page)
     const key = (await secret.locator("code").textContent()) ?? ""
     expect(await server.gate.account("acme").keyBucket("created").verify(key)).toMatchObject({ valid: true })
-    await secret.getByRole("button", { name: "Done" }).click()
+    await secret.getByRole("button", { name: "Done", exact: true }).click()
     await heading(page, "alice").waitFor()
     expect(await page.content()).not.toContain(key)
     expect(await page.locator("dt", { hasText: "Manager (e-mail)" }).locator("+ dd").textContent()).toMatch(
@@ -192,6 +203,7 @@ describe("creating a consumer in the console", { timeout: 120_000 }, () => {
     expect(await page.content()).not.toMatch(/invited/i)
     expect(await consumersOf("created").get("alice", { managerInvites: true })).toMatchObject({
       description: "The first",
+      customerKey: "cus_42",
       tags: { plan: "pro" },
       metadata: { team: { size: 3 } },
       managerInvites: [{ email: "ann@example.com" }, { email: "bob@example.com" }]
@@ -297,7 +309,7 @@ describe("one consumer in the console", { timeout: 120_000 }, () => {
     await form.getByLabel("Tags: value 2").fill("pro")
     await form.getByLabel("Metadata").fill('{"a": 2, "list": [true, null]}')
     await expectAccessible(page)
-    await form.getByRole("button", { name: "Save" }).click()
+    await form.getByRole("button", { name: "Save", exact: true }).click()
     await form.waitFor({ state: "detached" })
     await page.getByText("Now with text").waitFor()
     expect(await consumersOf("edited").get("dave")).toMatchObject({
@@ -309,7 +321,7 @@ describe("one consumer in the console", { timeout: 120_000 }, () => {
     await form.getByLabel("Description").fill("")
     await button(page, "Remove seats").click()
     await form.getByLabel("Metadata").fill("")
-    await form.getByRole("button", { name: "Save" }).click()
+    await form.getByRole("button", { name: "Save", exact: true }).click()
     await form.waitFor({ state: "detached" })
     const { description, tags, metadata = {} } = await consumersOf("edited").get("dave")
     expect({ description, tags, metadata }).toEqual({ description: undefined, tags: { plan: "pro" }, metadata: {} })
@@ -324,7 +336,7 @@ describe("one consumer in the console", { timeout: 120_000 }, () => {
     const form = dialog(page, "Edit erin")
     await form.getByLabel("Description").fill("mine")
     await consumersOf("conflict").update("erin", { description: "theirs", tags: { by: "another" } })
-    await form.getByRole("button", { name: "Save" }).click()
+    await form.getByRole("button", { name: "Save", exact: true }).click()
     await form.getByText("This was changed elsewhere while you edited it").waitFor()
     await form.getByRole("cell", { name: "theirs" }).waitFor()
     await form.getByRole("cell", { name: "mine" }).waitFor()
@@ -345,14 +357,44 @@ describe("one consumer in the console", { timeout: 120_000 }, () => {
     const form = dialog(page, "Edit frank")
     await form.getByLabel("Description").fill("mine")
     await consumersOf("conflict").update("frank", { description: "theirs" })
-    await form.getByRole("button", { name: "Save" }).click()
+    await form.getByRole("button", { name: "Save", exact: true }).click()
     await button(page, "Take the server’s").click()
     await expect.poll(() => form.getByLabel("Description").inputValue()).toBe("theirs")
     await form.getByLabel("Description").fill("theirs and mine")
-    await form.getByRole("button", { name: "Save" }).click()
+    await form.getByRole("button", { name: "Save", exact: true }).click()
     await form.waitFor({ state: "detached" })
     expect((await consumersOf("conflict").get("frank")).description).toBe("theirs and mine")
     expectFailedRequests(errors, [412])
+    await close()
+  })
+
+  it("stops it, and lets it call again", async () => {
+    const { apiKeys = [] } = await consumersOf("stopped").create({ name: "judy" }, { withApiKey: true })
+    const isValid = async () =>
+      (
+        await server.gate
+          .account("acme")
+          .keyBucket("stopped")
+          .verify(apiKeys[0]?.key ?? "")
+      ).valid
+    const { page, errors, close } = await open("/accounts/acme/consumers/stopped/judy")
+    await button(page, "Stop").click()
+    await expectAccessible(page)
+    expect(await isValid()).toBe(true)
+    await button(page, "Stop consumer").click()
+    await page.getByText("This consumer is stopped").waitFor()
+    expect(await isValid()).toBe(false)
+    await expectAccessible(page)
+    await button(page, "Let it call again").click()
+    await button(page, "Stop").waitFor()
+    expect(await isValid()).toBe(true)
+    await expect
+      .poll(async () => {
+        await button(page, "Refresh events").click()
+        return page.getByRole("link", { name: "consumer.updated" }).count()
+      })
+      .toBe(2)
+    expect(errors).toEqual([])
     await close()
   })
 
@@ -374,7 +416,8 @@ describe("one consumer in the console", { timeout: 120_000 }, () => {
 
   it("says that a consumer does not exist", async () => {
     const { page, errors, close } = await open("/accounts/acme/consumers/removed/nobody")
-    await page.getByText("Consumer not found").waitFor()
+    await page.getByRole("heading", { name: /^There is no consumer / }).waitFor()
+    await page.getByRole("link", { name: "Who removed consumers" }).waitFor()
     await expectAccessible(page)
     expectFailedRequests(errors, [404])
     await close()
@@ -398,7 +441,7 @@ describe("one consumer in the console", { timeout: 120_000 }, () => {
       .waitFor()
     expect(await section.locator("canvas").count()).toBe(1)
     await expectAccessible(page)
-    const link = await section.getByRole("link", { name: "Pro" }).getAttribute("href")
+    const link = await section.getByRole("link", { name: "Pro", exact: true }).getAttribute("href")
     expect(link).toBe(`#/accounts/acme/metering/${metering.id}/subscriptions/${subscription.id}`)
     await expect
       .poll(
@@ -409,6 +452,88 @@ describe("one consumer in the console", { timeout: 120_000 }, () => {
         { timeout: 20_000 }
       )
       .toBe(1)
+    expect(errors).toEqual([])
+    await close()
+  })
+})
+
+describe("the plan of a consumer in the console", { timeout: 120_000 }, () => {
+  const subscribe = async (name: string, more: object = {}) => {
+    await consumersOf("selling").create({ name })
+    const billing = await server.gate.account("acme").meteringBuckets.ensure(`plans-of-${name}`)
+    await billing.plans.create({ label: "free", meters: { requests: { max: 10 } } })
+    await billing.plans.create({ label: "pro", meters: { requests: { max: 1_000 } } })
+    const { id } = await billing.subscriptions.create({ customerKey: name, planExternalIds: ["free"], ...more })
+    const opened = await open(`/accounts/acme/consumers/selling/${name}`)
+    const section = opened.page.getByRole("region", { name: "Subscriptions and usage" })
+    return { billing, id, ...opened, section, dialog: opened.page.getByRole("dialog") }
+  }
+
+  it("changes when the period ends, which can be withdrawn, or at once", async () => {
+    const { billing, id, page, section, dialog, errors, close } = await subscribe("oscar")
+    await button(section, "Change plan in plans-of-oscar").click()
+    await button(dialog, "Change plan").click()
+    await dialog.getByText("Choose one plan or more.").waitFor()
+    await dialog.getByLabel("pro (pro)").check()
+    await expectAccessible(page)
+    await button(dialog, "Change plan").click()
+    await section.getByText("Changes to pro").waitFor()
+    expect((await billing.subscriptions.get(id)).pendingChange).toMatchObject({ planExternalIds: ["pro"] })
+    await expectAccessible(page)
+    await button(section, "Withdraw").click()
+    await section.getByText("Changes to pro").waitFor({ state: "detached" })
+    expect(await billing.subscriptions.get(id)).not.toHaveProperty("pendingChange")
+
+    await button(section, "Change plan in plans-of-oscar").click()
+    await dialog.getByLabel("pro (pro)").check()
+    await dialog.getByLabel("When").selectOption("now")
+    await dialog.getByLabel(/^Share of the new plans/).fill("0.5")
+    await button(dialog, "Change plan").click()
+    await section.getByRole("link", { name: "pro", exact: true }).waitFor()
+    expect((await billing.usage.quotas(id)).meters["requests"]).toMatchObject({ max: 500 })
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("is canceled when the period ends, or at once, and chosen again", async () => {
+    const { billing, id, page, section, dialog, errors, close } = await subscribe("judy")
+    await button(section, "Cancel subscription in plans-of-judy").click()
+    await expectAccessible(page)
+    await button(dialog, "Cancel the subscription").click()
+    await section.getByText("Ends").waitFor()
+    expect((await billing.subscriptions.get(id)).pendingChange).toMatchObject({ status: "canceled" })
+    await button(section, "Cancel subscription in plans-of-judy").click()
+    await dialog.getByLabel("When").selectOption("now")
+    await button(dialog, "Cancel the subscription").click()
+    await section.getByText("canceled").waitFor()
+    expect(await billing.subscriptions.get(id)).toMatchObject({ status: "canceled" })
+    expect(await button(section, "Cancel subscription in plans-of-judy").count()).toBe(0)
+    await button(section, "Change plan in plans-of-judy").click()
+    await dialog.getByLabel("free (free)").check()
+    await button(dialog, "Change plan").click()
+    await section.getByText("active").waitFor()
+    expect((await billing.subscriptions.list()).data).toMatchObject([{ id, status: "active" }])
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("has a longer trial, and other limits", async () => {
+    const trialEndDate = new Date(Date.now() + 3 * 86_400_000).toISOString()
+    const { billing, id, section, dialog, errors, close } = await subscribe("karl", {
+      status: "trialing",
+      trialEndDate
+    })
+    await button(section, "Extend the trial").click()
+    await button(dialog, "Extend").click()
+    const readEnd = async () => (await billing.subscriptions.get(id)).trialEndDate ?? ""
+    await expect.poll(readEnd).not.toBe(trialEndDate)
+    expect(Date.parse(await readEnd()) - Date.parse(trialEndDate)).toBeGreaterThan(6.9 * 86_400_000)
+    await button(section, "Override limits").click()
+    await button(dialog, "Add meter").click()
+    await dialog.getByLabel("Meter 1: name").fill("requests")
+    await dialog.getByLabel("Meter 1: maximum").fill("77")
+    await button(dialog, "Save").click()
+    await section.getByText("0 of 77").waitFor()
     expect(errors).toEqual([])
     await close()
   })
@@ -449,9 +574,9 @@ describe("the pages of consumers in the console", { timeout: 120_000 }, () => {
   it("shows a read-only token no button that changes something", async () => {
     await consumersOf("read").create({ name: "ivan" }, { withApiKey: true })
     const { page, errors, close } = await open("/accounts/acme/consumers/read", { token: readToken })
-    await page.getByRole("link", { name: "ivan" }).waitFor()
+    await page.getByRole("link", { name: "ivan", exact: true }).waitFor()
     expect(await button(page, "Create consumer").count()).toBe(0)
-    await page.getByRole("link", { name: "ivan" }).click()
+    await page.getByRole("link", { name: "ivan", exact: true }).click()
     await table(page, "Keys of this consumer").waitFor()
     await page.getByRole("heading", { name: "No subscriptions" }).waitFor()
     await expectAccessible(page)

@@ -2,9 +2,9 @@
  * An account as a small company would have it, for the screenshots: customers with keys, plans, a month of usage, a site
  * with two branches and a webhook.
  */
-import type { Tollgate } from "@tollgate/core"
 import { eventually } from "@tollgate/testing"
 import { makeArchive } from "../../sites/test/archives.ts"
+import type { ConsoleGate } from "./consoleServer.ts"
 
 const dayMs = 86_400_000
 
@@ -38,7 +38,7 @@ const getShare = (day: number, weekday: number): number =>
 
 /** Adds the data. `setTime` sets the clock of the gate and of its store. */
 export const addDemoData = async (
-  gate: Tollgate,
+  gate: ConsoleGate,
   now: number,
   setTime: (milliseconds: number) => void,
   webhookUrl: string
@@ -46,15 +46,18 @@ export const addDemoData = async (
   setTime(now - demoDays * dayMs)
   const acme = gate.account("acme")
   await acme.webhooks.create({ url: webhookUrl, description: "Billing", events: ["consumer.*", "quota.*"] })
-  const { consumers, keys } = acme.keyBucket("production")
+  const production = acme.keyBucket("production")
+  const { consumers, keys } = production
   const metering = await acme.meteringBuckets.ensure("production")
   for (const plan of plans) await metering.plans.create(plan)
   const subscriptions = new Map<string, string>()
+  const apiKeys = new Map<string, string>()
   for (const { name, plan } of customers) {
-    await consumers.create(
+    const created = await consumers.create(
       { name, description: `${name} Ltd.`, tags: { plan, region: name.length % 2 === 0 ? "eu" : "us" } },
       { withApiKey: true }
     )
+    apiKeys.set(name, created.apiKeys[0].key ?? "")
     await keys.create(name, { description: "Continuous integration", scopes: ["orders:read", "orders:write"] })
     const { id } = await metering.subscriptions.create({ customerKey: name, planExternalIds: [plan] })
     subscriptions.set(name, id)
@@ -66,9 +69,16 @@ export const addDemoData = async (
     for (const { name, scale } of customers) {
       const requests = Math.max(1, Math.round(260 * scale * share))
       await metering.usage.consume(subscriptions.get(name) ?? "", { requests, tokens: requests * 47 })
+      const key = apiKeys.get(name)
+      for (let count = 0; count < requests / 10; count++) await production.authorize(key)
+      if (day % 5 === name.length % 5) await production.authorize(key, { scopes: ["orders:write"] })
     }
   }
   setTime(now)
+  for (let count = 0; count < 3; count++) await production.authorize("not-a-key-that-anybody-has")
+  await eventually(async () => {
+    if ((await acme.decisions.list("production")).data.length === 0) throw new Error("No refusal is written yet")
+  })
   const { deployments } = acme.project("website")
   for (const branchName of ["main", "new-prices"]) {
     const { uploadUrl } = await deployments.createSource({ branchName })

@@ -1,10 +1,10 @@
 /**
  * Deployments in the console: real uploads of folders and archives to a server that serves the sites.
  */
+
 import { execFileSync } from "node:child_process"
 import { mkdir, truncate, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { sites } from "@tollgate/sites"
 import { temporaryFolder } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import type { Browser, Locator, Page } from "playwright-core"
@@ -206,6 +206,44 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
     await close()
   })
 
+  it("rolls back to an earlier version, and promotes the one that waits", async () => {
+    const { name, url } = await deployInProcess("back", "web", "main", "<h1>One</h1>")
+    await deployInProcess("back", "web", "main", "<h1>Two</h1>")
+    const readSite = async () => (await fetch(url)).text()
+    const { page, errors, close } = await open(server, { path: `/accounts/back/deployments/web/${name}` })
+    const rows = page.getByRole("table", { name: "Versions of this deployment" }).getByRole("row")
+    await rows.filter({ hasText: "served" }).waitFor()
+    expect(await page.getByRole("button", { name: "Promote" }).count()).toBe(0)
+    await rows.last().getByRole("button", { name: "Roll back" }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByText("wait until you promote one").waitFor()
+    await expectAccessible(page)
+    await dialog.getByRole("button", { name: "Roll back" }).click()
+    await page.getByText("The deployment was rolled back").waitFor()
+    await rows.last().getByText("served").waitFor()
+    await page.getByText("This deployment is pinned").waitFor()
+    expect(await readSite()).toBe("<h1>One</h1>")
+
+    await deployInProcess("back", "web", "main", "<h1>Three</h1>")
+    expect(await readSite()).toBe("<h1>One</h1>")
+    await page.reload()
+    await step(page, "publish", "skipped").getByText("waits for promote").waitFor()
+    const link = rows.nth(1).getByRole("link", { name: "Open" })
+    expect(await (await fetch((await link.getAttribute("href")) ?? "")).text()).toBe("<h1>Three</h1>")
+    expect(await link.getAttribute("rel")).toBe("noopener noreferrer")
+    await expectAccessible(page)
+    await rows.nth(1).getByRole("button", { name: "Promote" }).click()
+    await dialog.getByRole("button", { name: "Promote" }).click()
+    await page.getByText("The version was promoted").waitFor()
+    await step(page, "publish", "done").waitFor()
+    await page.getByText("This deployment is pinned").waitFor({ state: "detached" })
+    expect(await readSite()).toBe("<h1>Three</h1>")
+    await page.setViewportSize({ width: 375, height: 800 })
+    await expectNoHorizontalScroll(page)
+    expect(errors).toEqual([])
+    await close()
+  })
+
   it("shows which step a broken archive fails at, and why", async () => {
     const broken = join(folder, "broken.tar.gz")
     await writeFile(broken, "this is no archive")
@@ -246,7 +284,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
     await choose(page, "Choose an archive", large)
     await page.getByText(/Uploading: [\d.]+ \wB of 30\.0 MB \([1-9]\d?%\)/).waitFor()
     await expectAccessible(page)
-    await page.getByRole("button", { name: "Cancel" }).click()
+    await page.getByRole("button", { name: "Cancel", exact: true }).click()
     await page.getByText("Uploading").waitFor({ state: "detached" })
     expect(await page.getByRole("button", { name: "Choose an archive" }).isEnabled()).toBe(true)
     await choose(page, "Choose an archive", large)
@@ -326,9 +364,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
   it("follows the steps and the log of a build while it runs, as text", async () => {
     const signalFile = join(folder, "go-on")
     const command = `echo '<b onclick="alert(1)">first line</b>'; while [ ! -e '${signalFile}' ]; do sleep 0.05; done; echo second line`
-    const building = await startConsoleServer({
-      deployments: sites({ folder: join(folder, "built-sites"), build: { command } })
-    })
+    const building = await startConsoleServer({ buildCommand: command })
     try {
       const site = await writeSite("built", "<h1>Built</h1>")
       const { page, errors, close } = await open(building, {
@@ -378,7 +414,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
     await expect.poll(async () => (await deployments.versions(name)).data[0]?.status).toBe("SUCCESS")
     await waitForPublish(page)
     expect(await (await fetch(url)).text()).toBe("<h1>Linked</h1>")
-    await page.getByRole("button", { name: "Remove" }).click()
+    await page.getByRole("button", { name: "Remove", exact: true }).click()
     const remove = page.getByRole("button", { name: "Remove deployment" })
     expect(await remove.isDisabled()).toBe(true)
     await expectAccessible(page)
@@ -412,7 +448,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
   })
 
   it("says that a server has no deployments", async () => {
-    const plain = await startConsoleServer({ deployments: undefined })
+    const plain = await startConsoleServer({ hasModules: false })
     try {
       const { page, errors, close } = await open(plain, { path: "/accounts/acme/deployments" })
       await page.getByText("This server has no deployments").waitFor()
@@ -421,7 +457,7 @@ describe("deployments in the console", { timeout: 120_000 }, () => {
       await page.evaluate("location.hash = '#/accounts/acme/deployments/web'")
       await page.getByRole("heading", { name: "Project web" }).waitFor()
       await page.getByText("This server has no deployments").waitFor()
-      expect(errors.filter((error) => !error.includes("501"))).toEqual([])
+      expect(errors.filter((error) => !error.includes("404"))).toEqual([])
       await close()
     } finally {
       await plain.close()

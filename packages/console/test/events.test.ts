@@ -130,7 +130,7 @@ describe("events in the console", { timeout: 120_000 }, () => {
     expect(await page.locator("img").count()).toBe(0)
     expect(await page.locator("main b, dialog b").count()).toBe(0)
     await expectAccessible(page)
-    await dialog.getByRole("button", { name: "Open the consumer" }).click()
+    await dialog.getByRole("link", { name: "Open the consumer" }).click()
     await page.waitForURL(/#\/accounts\/details\/consumers\/production\/alice$/)
     await page.goBack()
     await page.getByRole("button", { name: "Details of consumer.created alice" }).click()
@@ -151,7 +151,7 @@ describe("events in the console", { timeout: 120_000 }, () => {
     const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/links/events" })
     const table = page.getByRole("table", { name: "Events" })
     await table.getByRole("link", { name: webhook.id }).waitFor()
-    expect(await table.getByRole("link", { name: "usage" }).getAttribute("href")).toBe(
+    expect(await table.getByRole("link", { name: "usage", exact: true }).getAttribute("href")).toBe(
       `#/accounts/links/metering/${bucket.id}`
     )
     const deletedRow = table.getByRole("row").filter({ hasText: "metering_bucket.deleted" })

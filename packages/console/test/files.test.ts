@@ -1,9 +1,12 @@
 import { hash } from "node:crypto"
-import { readdirSync, readFileSync } from "node:fs"
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { gunzipSync, gzipSync } from "node:zlib"
-import { adminConsole } from "@tollgate/console"
 import { beforeAll, describe, expect, it } from "vitest"
-import { type BuiltFile, buildConsole } from "../build/buildConsole.ts"
+import type { BuiltFile } from "../../ui/build/buildApp.ts"
+import { buildConsole } from "../build/buildConsole.ts"
+import { files } from "../src/files.generated.ts"
 
 /** What the first view may weigh over the wire, in bytes of gzip. */
 const firstViewBudget = 60_000
@@ -36,11 +39,14 @@ describe("the files of the console", () => {
     // By hash: a difference of the contents would fill the terminal.
     const toHashes = (files: ReadonlyArray<{ readonly path: string; readonly content: string }>) =>
       files.map(({ path, content }) => `${path} ${hash("sha256", content)}`)
-    const carried = adminConsole().files.map(({ path, gzip }) => ({ path, content: gunzipSync(gzip).toString() }))
+    const carried = files.map(({ path, gzipBase64 }) => ({
+      path,
+      content: gunzipSync(Buffer.from(gzipBase64, "base64")).toString()
+    }))
     expect(toHashes(carried)).toEqual(toHashes(built))
     const toTypes = (files: ReadonlyArray<Omit<BuiltFile, "content">>) =>
       files.map(({ path, contentType, isImmutable }) => [path, contentType, isImmutable])
-    expect(toTypes(adminConsole().files)).toEqual(toTypes(built))
+    expect(toTypes(files)).toEqual(toTypes(built))
   })
 
   it("fit the budget of the first view: the page, its script and style, and a page with a plot", () => {
@@ -64,10 +70,10 @@ describe("the files of the console", () => {
   })
 
   it("write no HTML of their own: every text is text", () => {
-    const app = new URL("../app/", import.meta.url)
-    const sources = readdirSync(app, { recursive: true, encoding: "utf8" }).filter((name) => /\.tsx?$/.test(name))
+    const packages = fileURLToPath(new URL("../..", import.meta.url))
+    const sources = globSync("{console/app,ui/src}/**/*.{ts,tsx}", { cwd: packages })
     expect(sources.length).toBeGreaterThan(40)
     const forbidden = /innerHTML|outerHTML|insertAdjacentHTML|document\.write/i
-    expect(sources.filter((name) => forbidden.test(readFileSync(new URL(name, app), "utf8")))).toEqual([])
+    expect(sources.filter((name) => forbidden.test(readFileSync(join(packages, name), "utf8")))).toEqual([])
   })
 })

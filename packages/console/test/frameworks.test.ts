@@ -14,9 +14,13 @@ import helmet from "helmet"
 import Koa from "koa"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { withAllModules } from "../../core/test/allModules.ts"
+import { consoleModule } from "../src/consoleModule.ts"
 import { closePages, launchBrowser, openConsole } from "./browser.ts"
 import { loadConsole, writeToken } from "./consoleServer.ts"
 
+/** The overview asks for what they have. */
+const withModules = withAllModules()
 let browser: Browser
 let gate: Tollgate
 const stops: Array<() => void> = []
@@ -27,7 +31,8 @@ beforeAll(async () => {
     store: MemoryStore.open(),
     secret: "test-secret-with-at-least-32-characters",
     tokens: [{ token: writeToken, account: "*" }],
-    console: await loadConsole()
+    ...withModules,
+    modules: [consoleModule(await loadConsole()), ...withModules.modules]
   })
   await gate.account("acme").keyBucket("production").consumers.create({ name: "alice" })
 })
@@ -97,17 +102,17 @@ describe("the console", { timeout: 120_000 }, () => {
     const { listener, prefix } = start()
     const origin = await listen(listener)
     const { page, errors, close } = await openConsole(browser, origin, { prefix })
-    await page.getByRole("link", { name: "acme" }).click()
+    // There is only one account, and one key bucket in it.
     await page.waitForURL(/#\/accounts\/acme$/)
-    await page.getByRole("link", { name: "Consumers" }).click()
-    await page.getByRole("heading", { level: 1, name: "Consumers" }).waitFor()
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Consumers" }).click()
+    await page.getByRole("heading", { level: 1, name: "Consumers in production" }).waitFor()
     // Without the slash at the end, and again from the browser's cache.
     await page.goto("about:blank")
     const response = await page.goto(`${origin}${prefix}/console`)
     expect(response?.url()).toBe(`${origin}${prefix}/console/`)
-    await page.getByRole("link", { name: "acme" }).waitFor()
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
     await page.reload()
-    await page.getByRole("link", { name: "acme" }).waitFor()
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
     expect(errors).toEqual([])
     await close()
   })

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { expectFailedRequests } from "../../ui/test/expectErrors.ts"
 import { closePages, expectAccessible, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, readToken, startConsoleServer } from "./consoleServer.ts"
-import { expectFailedRequests } from "./expectErrors.ts"
 
 let browser: Browser
 let server: ConsoleServer
@@ -42,7 +42,7 @@ const takeSecrets = async (page: Page, title: string): Promise<ReadonlyArray<str
   const secrets = dialog(page, title)
   await secrets.waitFor()
   const values = await secrets.locator("code").allTextContents()
-  await secrets.getByRole("button", { name: "Done" }).click()
+  await secrets.getByRole("button", { name: "Done", exact: true }).click()
   await secrets.waitFor({ state: "detached" })
   return values
 }
@@ -68,7 +68,7 @@ describe("creating keys in the console", { timeout: 120_000 }, () => {
     await button(page, "Copy For the app").click()
     await secrets.getByRole("status").getByText("Copied").waitFor()
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(value)
-    await secrets.getByRole("button", { name: "Done" }).click()
+    await secrets.getByRole("button", { name: "Done", exact: true }).click()
     await keysTable(page).getByText("For the app").waitFor()
     await keysTable(page).getByText("users:*").waitFor()
     const [, created] = await listKeys("create-one")
@@ -181,12 +181,12 @@ describe("rolling keys in the console", { timeout: 120_000 }, () => {
 
   it("lets the former keys live for a grace period, and shows the new key", async () => {
     const { page, errors, close, key } = await openConsumer("roll-day")
-    await button(page, "Roll keys").click()
-    const form = dialog(page, "Roll the keys of roll-day")
+    await button(page, "Roll all keys").click()
+    const form = dialog(page, "Roll all keys of roll-day")
     await expectAccessible(page)
     await form.getByLabel("Grace period of the former keys").selectOption({ label: "7 days" })
     await form.getByLabel("Scopes of the new key").fill("orders:read")
-    await form.getByRole("button", { name: "Roll keys" }).click()
+    await form.getByRole("button", { name: "Roll all keys" }).click()
     const [value = ""] = await takeSecrets(page, "1 new key")
     expect(await Promise.all([verify(key), verify(value)])).toEqual([true, true])
     expect(Math.abs((await getLifetime("roll-day")) - 7 * 24 * hourMs)).toBeLessThan(hourMs)
@@ -198,10 +198,10 @@ describe("rolling keys in the console", { timeout: 120_000 }, () => {
 
   it("stops the former keys at once", async () => {
     const { page, errors, close, key } = await openConsumer("roll-now")
-    await button(page, "Roll keys").click()
-    const form = dialog(page, "Roll the keys of roll-now")
+    await button(page, "Roll all keys").click()
+    const form = dialog(page, "Roll all keys of roll-now")
     await form.getByLabel("Grace period of the former keys").selectOption({ label: "Stop at once" })
-    await form.getByRole("button", { name: "Roll keys" }).click()
+    await form.getByRole("button", { name: "Roll all keys" }).click()
     const [value = ""] = await takeSecrets(page, "1 new key")
     expect(await Promise.all([verify(key), verify(value)])).toEqual([false, true])
     await keysTable(page).getByText("expired").waitFor()
@@ -211,12 +211,12 @@ describe("rolling keys in the console", { timeout: 120_000 }, () => {
 
   it("stops the former keys on a date", async () => {
     const { page, errors, close } = await openConsumer("roll-date")
-    await button(page, "Roll keys").click()
-    const form = dialog(page, "Roll the keys of roll-date")
+    await button(page, "Roll all keys").click()
+    const form = dialog(page, "Roll all keys of roll-date")
     await form.getByLabel("Grace period of the former keys").selectOption({ label: "Until a date" })
     await form.getByLabel("Former keys stop on").fill("2098-01-02T03:04")
     await expectAccessible(page)
-    await form.getByRole("button", { name: "Roll keys" }).click()
+    await form.getByRole("button", { name: "Roll all keys" }).click()
     await takeSecrets(page, "1 new key")
     const expiresOn = (await page.evaluate("new Date('2098-01-02T03:04').toISOString()")) as string
     expect((await listKeys("roll-date"))[0]?.expiresOn).toBe(expiresOn)
@@ -224,21 +224,74 @@ describe("rolling keys in the console", { timeout: 120_000 }, () => {
     await close()
   })
 
+  it("rolls one key: the others stay, and the new one may do the same", async () => {
+    const { page, errors, close, id, key, masked } = await openConsumer("roll-one")
+    await bucketOf().keys.update("roll-one", id, { description: "The app", scopes: ["orders:read"] })
+    const other = await bucketOf().keys.create("roll-one", { description: "Other", disabled: true })
+    await page.reload()
+    await keysTable(page).getByText("Other").waitFor()
+    expect(await button(page, `Roll key ****${other.key?.slice(-4)}`).count()).toBe(0)
+    await button(page, `Roll key ${masked}`).click()
+    const form = dialog(page, `Roll key ${masked}`)
+    await expectAccessible(page)
+    await form.getByLabel("Grace period of the former key").selectOption({ label: "1 hour" })
+    await form.getByRole("button", { name: "Roll key" }).click()
+    const [value = ""] = await takeSecrets(page, "1 new key")
+    expect(await page.content()).not.toContain(value)
+    expect(await Promise.all([verify(key), verify(value)])).toEqual([true, true])
+    expect(Math.abs((await getLifetime("roll-one")) - hourMs)).toBeLessThan(hourMs / 10)
+    const [, kept, made] = await listKeys("roll-one")
+    expect(kept).not.toHaveProperty("expiresOn")
+    expect(made).toMatchObject({ description: "The app", scopes: ["orders:read"] })
+    await keysTable(page).getByText("in 59 minutes").waitFor()
+    await button(page, `Roll key ****${value.slice(-4)}`).click()
+    const again = dialog(page, `Roll key ****${value.slice(-4)}`)
+    await again.getByLabel("Grace period of the former key").selectOption({ label: "Stop at once" })
+    await again.getByRole("button", { name: "Roll key" }).click()
+    await takeSecrets(page, "1 new key")
+    expect(await verify(value)).toBe(false)
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("lets support staff roll and disable keys, and nothing else", async () => {
+    await bucketOf().consumers.create({ name: "supported" }, { withApiKey: true })
+    const { url } = await server.gate.createConsoleLink({ account: "acme", name: "Sue", permissions: ["support"] })
+    const { page, errors, close } = await openConsole(browser, server.origin, { token: "" })
+    await page.goto(`${server.origin}${url.slice(url.indexOf("/console/"))}`)
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor()
+    await page.evaluate("location.hash = '#/accounts/acme/consumers/production/supported'")
+    const row = keysTable(page).getByRole("row").nth(1)
+    await row.waitFor()
+    expect(await row.getByRole("button").allTextContents()).toEqual(["Disable", "Roll"])
+    expect(await button(page, "Create key").count()).toBe(0)
+    await row.getByRole("button", { name: "Roll" }).click()
+    expect(await page.getByLabel("Scopes of the new key").count()).toBe(0)
+    await page.getByRole("dialog").getByRole("button", { name: "Roll key" }).click()
+    const [value = ""] = await takeSecrets(page, "1 new key")
+    expect(await verify(value)).toBe(true)
+    await row.getByRole("button", { name: "Disable" }).click()
+    await row.getByText("disabled").waitFor()
+    expect((await listKeys("supported")).map(({ disabled = false }) => disabled)).toEqual([true, false])
+    expect(errors).toEqual([])
+    await close()
+  })
+
   it("rolls once when the response of the first attempt is lost", async () => {
     const { page, close } = await openConsumer("roll-lost")
-    await button(page, "Roll keys").click()
-    const form = dialog(page, "Roll the keys of roll-lost")
+    await button(page, "Roll all keys").click()
+    const form = dialog(page, "Roll all keys of roll-lost")
     await page.route(
-      "**/roll-key",
+      "**/roll-key?*",
       async (route) => {
         await route.fetch()
         await route.abort()
       },
       { times: 1 }
     )
-    await form.getByRole("button", { name: "Roll keys" }).click()
+    await form.getByRole("button", { name: "Roll all keys" }).click()
     await form.getByText("The server cannot be reached").waitFor()
-    await form.getByRole("button", { name: "Roll keys" }).click()
+    await form.getByRole("button", { name: "Roll all keys" }).click()
     await takeSecrets(page, "1 new key")
     expect(await listKeys("roll-lost")).toHaveLength(2)
     await close()
@@ -247,8 +300,8 @@ describe("rolling keys in the console", { timeout: 120_000 }, () => {
   it("shows the new key where values are not kept, and says that others cannot be shown", async () => {
     const hashOnly = await startConsoleServer({ keyStorage: "hash-only" })
     const { page, errors, close, masked } = await openConsumer("roll-hashed", { of: hashOnly })
-    await button(page, "Roll keys").click()
-    await dialog(page, "Roll the keys of roll-hashed").getByRole("button", { name: "Roll keys" }).click()
+    await button(page, "Roll all keys").click()
+    await dialog(page, "Roll all keys of roll-hashed").getByRole("button", { name: "Roll all keys" }).click()
     const [value = ""] = await takeSecrets(page, "1 new key")
     expect(await bucketOf(hashOnly).verify(value)).toMatchObject({ valid: true })
     expect(errors).toEqual([])
@@ -281,7 +334,7 @@ describe("changing keys in the console", { timeout: 120_000 }, () => {
     await expect.poll(() => verify(key)).toBe(true)
     await page.getByText(`Enabled ${masked}`).waitFor()
     // The latest message takes its own change back.
-    await page.getByRole("button", { name: "Undo" }).last().click()
+    await page.getByRole("button", { name: "Undo", exact: true }).last().click()
     await keysTable(page).getByText("disabled").waitFor()
     await expect.poll(() => verify(key)).toBe(false)
     expect(errors).toEqual([])
@@ -318,14 +371,14 @@ describe("changing keys in the console", { timeout: 120_000 }, () => {
     const form = dialog(page, `Edit key ${masked}`)
     await form.getByLabel("Description").fill("Renamed")
     await expectAccessible(page)
-    await form.getByRole("button", { name: "Save" }).click()
+    await form.getByRole("button", { name: "Save", exact: true }).click()
     await form.waitFor({ state: "detached" })
     await keysTable(page).getByText("Renamed").waitFor()
     expect((await listKeys("edit"))[0]).toMatchObject({ description: "Renamed", expiresOn, scopes: ["a"] })
     await button(page, `Edit key ${masked}`).click()
     for (const field of ["Description", "Expires", "Scopes"]) await form.getByLabel(field).fill("")
     await form.getByLabel("New value").fill("a-new-value-of-this-key")
-    await form.getByRole("button", { name: "Save" }).click()
+    await form.getByRole("button", { name: "Save", exact: true }).click()
     await form.waitFor({ state: "detached" })
     const [{ description, expiresOn: expiry, scopes } = {}] = await listKeys("edit")
     expect({ description, expiry, scopes }).toEqual({ description: undefined, expiry: undefined, scopes: undefined })
@@ -340,14 +393,14 @@ describe("changing keys in the console", { timeout: 120_000 }, () => {
     const form = dialog(page, `Edit key ${masked}`)
     await form.getByLabel("Description").fill("mine")
     await bucketOf().keys.update("edit-conflict", id, { description: "theirs", scopes: ["added"] })
-    await form.getByRole("button", { name: "Save" }).click()
+    await form.getByRole("button", { name: "Save", exact: true }).click()
     await form.getByRole("cell", { name: "theirs" }).waitFor()
     await form.getByRole("cell", { name: "added" }).waitFor()
     await expectAccessible(page)
     await button(page, "Take the server’s").click()
     await expect.poll(() => form.getByLabel("Scopes").inputValue()).toBe("added")
     await form.getByLabel("Description").fill("mine")
-    await form.getByRole("button", { name: "Save" }).click()
+    await form.getByRole("button", { name: "Save", exact: true }).click()
     await form.waitFor({ state: "detached" })
     expect((await listKeys("edit-conflict"))[0]).toMatchObject({ description: "mine", scopes: ["added"] })
     expectFailedRequests(errors, [412])
@@ -359,7 +412,7 @@ describe("changing keys in the console", { timeout: 120_000 }, () => {
     await button(page, `Revoke key ${masked}`).click()
     const confirm = dialog(page, `Revoke ${masked}`)
     await expectAccessible(page)
-    await confirm.getByRole("button", { name: "Cancel" }).click()
+    await confirm.getByRole("button", { name: "Cancel", exact: true }).click()
     expect(await verify(key)).toBe(true)
     await button(page, `Revoke key ${masked}`).click()
     await confirm.getByRole("button", { name: "Revoke key" }).click()
@@ -385,7 +438,7 @@ describe("changing keys in the console", { timeout: 120_000 }, () => {
     const { page, errors, close } = await openConsumer("narrow", { context })
     const getOverflow = () => page.evaluate("document.documentElement.scrollWidth - innerWidth")
     expect(await getOverflow()).toBe(0)
-    for (const name of ["Create key", "Create many", "Import", "Roll keys"]) {
+    for (const name of ["Create key", "Create many", "Import", "Roll all keys"]) {
       await button(page, name).click()
       await page.getByRole("dialog").waitFor()
       expect(await getOverflow()).toBe(0)

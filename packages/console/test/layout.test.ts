@@ -24,22 +24,35 @@ afterAll(async () => {
 const openAcme = () => openConsole(browser, server.origin, { path: "/accounts/acme" })
 
 describe("the frame of the console", { timeout: 120_000 }, () => {
-  it("finds consumers, subscriptions and nothing by exact name, with /", async () => {
+  it("finds anything by its beginning, with /", async () => {
     const { page, errors, close } = await openAcme()
     await page.getByRole("heading", { level: 1 }).waitFor()
     await page.keyboard.press("/")
-    await page.getByLabel("Exact name").fill("alice")
+    const field = page.getByLabel("Search for")
+    const results = page.getByRole("dialog").getByRole("listitem")
+    await field.fill("ALI")
     await page.keyboard.press("Enter")
-    await page.getByRole("link", { name: "Consumer alice in production" }).waitFor()
-    await page.getByRole("link", { name: "Consumer alice in staging" }).waitFor()
-    await page.getByRole("link", { name: "Subscription of alice in default (active)" }).waitFor()
+    await results.first().waitFor()
+    expect((await results.allTextContents()).sort()).toEqual([
+      "consumer alice (name, in production)",
+      "consumer alice (name, in staging)",
+      "customer alice (customerKey)",
+      expect.stringMatching(/^subscription [\w-]+ \(customerExternalId\)$/)
+    ])
     await expectAccessible(page)
-    await page.getByLabel("Exact name").fill("alic")
+    for (const text of ["lice", '<img src=x onerror="alert(1)">', "x".repeat(40)]) {
+      await field.fill(text)
+      await page.keyboard.press("Enter")
+      await page.getByText("Nothing in this account begins with this text").waitFor()
+    }
+    await field.fill("alice")
     await page.keyboard.press("Enter")
-    await page.getByText("Nothing in this account has exactly this name").waitFor()
-    await page.getByLabel("Exact name").fill('<img src=x onerror="alert(1)">')
-    await page.keyboard.press("Enter")
-    await page.getByText("Nothing in this account has exactly this name").waitFor()
+    await results.filter({ hasText: "in staging" }).getByRole("link").click()
+    await page.waitForURL(/#\/accounts\/acme\/consumers\/staging\/alice$/)
+    await expect.poll(() => page.locator("dialog").count()).toBe(0)
+    await page.getByRole("heading", { name: "alice", level: 1 }).waitFor()
+    await page.keyboard.press("/")
+    await field.waitFor()
     await page.keyboard.press("Escape")
     await expect.poll(() => page.locator("dialog").count()).toBe(0)
     expect(errors).toEqual([])
@@ -58,14 +71,15 @@ describe("the frame of the console", { timeout: 120_000 }, () => {
       m: "metering",
       d: "deployments",
       e: "events",
-      w: "webhooks"
+      w: "webhooks",
+      p: "people"
     })) {
       await page.keyboard.press("g")
       await page.keyboard.press(key)
       await page.waitForURL(new RegExp(`#/accounts/acme/${section}$`))
     }
     await page.goBack()
-    await page.waitForURL(/#\/accounts\/acme\/events$/)
+    await page.waitForURL(/#\/accounts\/acme\/webhooks$/)
     expect(errors).toEqual([])
     await close()
   })
@@ -97,7 +111,7 @@ describe("the frame of the console", { timeout: 120_000 }, () => {
   )
 
   it("does not take keys while one types", async () => {
-    const { page, close } = await openConsole(browser, server.origin)
+    const { page, close } = await openConsole(browser, server.origin, { path: "/?all=1" })
     const field = page.getByLabel("Open an account by name")
     await field.pressSequentially("a/b?gc")
     expect(await field.inputValue()).toBe("a/b?gc")
@@ -132,7 +146,45 @@ describe("the frame of the console", { timeout: 120_000 }, () => {
     await page.getByRole("heading", { name: "There is no such page" }).waitFor()
     await expectAccessible(page)
     await page.getByRole("link", { name: "Go to the start" }).click()
-    await page.getByRole("link", { name: "acme" }).waitFor()
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor()
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("opens the only account and the only key bucket, and lists them on demand", async () => {
+    const one = await startConsoleServer({ hasModules: false })
+    try {
+      await one.gate.account("acme").keyBucket("production").consumers.create({ name: "alice" })
+      const { page, close } = await openConsole(browser, one.origin)
+      await page.waitForURL(/#\/accounts\/acme$/)
+      await page.getByRole("link", { name: "Change account" }).click()
+      await page.getByLabel("Open an account by name").waitFor()
+      await page.getByRole("link", { name: "acme", exact: true }).click()
+      await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Consumers" }).click()
+      await page.getByRole("heading", { name: "Consumers in production" }).waitFor()
+      // The list was never a page of its own: back leads to the overview.
+      await page.goBack()
+      await page.getByRole("heading", { name: "Overview" }).waitFor()
+      await page.goForward()
+      await page.getByRole("link", { name: "APIs" }).click()
+      await page.getByRole("table", { name: "APIs" }).getByRole("link", { name: "production" }).waitFor()
+      await close()
+    } finally {
+      await one.close()
+    }
+  })
+
+  it("has its menu behind a button on a phone, which closes with the choice", async () => {
+    const context = { viewport: { width: 375, height: 800 } }
+    const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/acme", context })
+    const link = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Events" })
+    await page.getByRole("heading", { name: "Overview" }).waitFor()
+    expect(await link.isVisible()).toBe(false)
+    await page.getByRole("button", { name: "Menu" }).click()
+    await expectAccessible(page)
+    await link.click()
+    await page.getByRole("heading", { name: "Events", level: 1 }).waitFor()
+    expect(await link.isVisible()).toBe(false)
     expect(errors).toEqual([])
     await close()
   })
@@ -145,6 +197,44 @@ describe("the frame of the console", { timeout: 120_000 }, () => {
     await page.getByRole("heading", { level: 1 }).waitFor()
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(375)
     await expectAccessible(page)
+    await close()
+  })
+
+  it("shows the rows of a table as cards on a phone, each value with its name, and nothing to the right of the screen", async () => {
+    const context = { viewport: { width: 375, height: 800 } }
+    const path = "/accounts/acme/consumers/production/alice"
+    await server.gate.account("acme").keyBucket("production").keys.create("alice")
+    const { page, errors, close } = await openConsole(browser, server.origin, { path, context })
+    const revoke = page.getByRole("button", { name: /^Revoke key/ })
+    await revoke.first().waitFor()
+    const { x = 0, width = 0 } = (await revoke.first().boundingBox()) ?? {}
+    expect(x + width).toBeLessThanOrEqual(375)
+    const name = await page.evaluate(
+      'getComputedStyle(document.querySelector("td[data-title=State]"), "::before").content'
+    )
+    expect(name).toBe('"State"')
+    expect(await page.getByRole("table", { name: "Keys of this consumer" }).getByRole("row").count()).toBeGreaterThan(0)
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(375)
+    await expectAccessible(page)
+    expect(errors).toEqual([])
+    await close()
+  })
+
+  it("marks everything that destroys alike, and draws its icons from the page", async () => {
+    const { page, errors, close } = await openConsole(browser, server.origin, {
+      path: "/accounts/acme/consumers/production/alice"
+    })
+    const buttons = [/^Stop$/, /^Remove$/, /^Revoke key/].map((name) => page.getByRole("button", { name }).first())
+    for (const button of buttons) {
+      await button.waitFor()
+      expect(await button.getAttribute("class")).toContain("destructive")
+    }
+    expect(
+      await page.evaluate(
+        '[...document.querySelectorAll("use")].every((use) => document.querySelector(use.getAttribute("href")) !== null)'
+      )
+    ).toBe(true)
+    expect(errors).toEqual([])
     await close()
   })
 })

@@ -1,8 +1,8 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { expectNoMarkup, expectNoSideScroll, hostileText, readRows, withoutStatus } from "../../ui/test/pageChecks.ts"
 import { closePages, expectAccessible, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, readToken, startConsoleServer } from "./consoleServer.ts"
-import { expectNoMarkup, expectNoSideScroll, hostileText, readRows, withoutStatus } from "./pageChecks.ts"
 
 let browser: Browser
 let server: ConsoleServer
@@ -51,7 +51,7 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
     await page.getByRole("heading", { name: "billing", level: 1 }).waitFor()
     expect((await account.meteringBuckets.list({ name: "billing" })).total).toBe(1)
 
-    await page.getByRole("link", { name: "Metering" }).last().click()
+    await page.getByRole("link", { name: "Plans and usage" }).last().click()
     await page.getByRole("button", { name: "Remove billing" }).click()
     const confirm = page.getByRole("button", { name: "Remove metering bucket" })
     expect(await confirm.isDisabled()).toBe(true)
@@ -68,7 +68,7 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
 
   it("keeps the name of a new metering bucket when it is taken", async () => {
     await getAccount().meteringBuckets.ensure("taken")
-    const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/acme/metering" })
+    const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/acme/metering?all=1" })
     await page.getByRole("button", { name: "Create metering bucket" }).click()
     await page.getByLabel("Name").fill("taken")
     await page.getByRole("button", { name: "Create", exact: true }).click()
@@ -85,13 +85,25 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
     await expectAccessible(page)
     await page.getByRole("button", { name: "Create plan" }).click()
     await page.getByLabel("Label", { exact: true }).fill(hostileText)
-    await page.getByLabel("External id").fill(`${hostileText}-id`)
+    await page.getByLabel("Your id of the plan").fill(`${hostileText}-id`)
     await fillMeter(page, 1, "requests", "1000")
     await page.getByLabel("Meter 1: label").fill(`${hostileText} meter`)
     await page.getByRole("button", { name: "Add meter" }).click()
     await fillMeter(page, 2, "tokens", "0")
     await page.getByRole("button", { name: "Add meter" }).click()
     await page.getByRole("button", { name: "Meters: remove row 3" }).click()
+    await page.getByLabel("Meter 1: resets").selectOption("day")
+    await page.getByLabel("Meter 2: resets").selectOption("none")
+    await page.getByLabel("Meter 2: soft limit").check()
+    await page.getByLabel("Meter 2: overage up to").fill("25")
+    for (const number of [1, 2, 3]) {
+      await page.getByRole("button", { name: "Add feature" }).click()
+      await page.getByLabel(`Feature ${number}: name`).fill(`feature-${number}`)
+    }
+    await page.getByLabel("Feature 2: is").selectOption("number")
+    await page.getByLabel("Feature 2: value").fill("5")
+    await page.getByLabel("Feature 3: is").selectOption("text")
+    await page.getByLabel("Feature 3: value").fill(hostileText)
     for (const number of [1, 2]) {
       await page.getByRole("button", { name: "Add rate limit" }).click()
       await page.getByLabel(`Limit ${number}: name`).fill(`limit-${number}`)
@@ -112,7 +124,7 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
       [
         hostileText,
         `${hostileText}-id`,
-        `requests: 1,000 (${hostileText} meter); tokens: 0`,
+        `requests: 1,000 (${hostileText} meter), by day; tokens: 0, never resets, soft limit, overage up to 25`,
         "limit-1: 5 per hour, at most 20 at once; limit-2: 5 per 250 ms",
         "14 days",
         "unused"
@@ -122,7 +134,11 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
       {
         label: hostileText,
         planExternalId: `${hostileText}-id`,
-        meters: { requests: { max: 1_000, label: `${hostileText} meter` }, tokens: { max: 0 } },
+        meters: {
+          requests: { max: 1_000, label: `${hostileText} meter`, period: "day" },
+          tokens: { max: 0, period: "none", isSoftLimit: true, overageMax: 25 }
+        },
+        features: { "feature-1": true, "feature-2": 5, "feature-3": hostileText },
         rateLimits: {
           "limit-1": { limit: 5, per: "hour", burst: 20 },
           "limit-2": { limit: 5, per: 250 }
@@ -136,8 +152,13 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
     await page.getByRole("link", { name: hostileText }).click()
     await page.getByRole("heading", { name: hostileText, level: 1 }).waitFor()
     expect(await readRows(page, "Meters of the plan")).toEqual([
-      ["requests", `${hostileText} meter`, "1,000"],
-      ["tokens", "–", "0"]
+      ["requests", `${hostileText} meter`, "1,000", "by day", "refused"],
+      ["tokens", "–", "0", "never resets", "counted up to 25"]
+    ])
+    expect(await readRows(page, "Features of the plan")).toEqual([
+      ["feature-1", "on"],
+      ["feature-2", "5"],
+      ["feature-3", hostileText]
     ])
     await expectNoMarkup(page)
     await expectAccessible(page)
@@ -150,14 +171,14 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
     const { page, errors, close } = await openConsole(browser, server.origin, { path })
     await page.getByRole("button", { name: "Create plan" }).click()
     await page.getByLabel("Label", { exact: true }).fill("Another")
-    await page.getByLabel("External id").fill("pro")
+    await page.getByLabel("Your id of the plan").fill("pro")
     await fillMeter(page, 1, "requests", "7")
     await page.getByRole("button", { name: "Create", exact: true }).click()
     await page.getByText('Another plan in this metering bucket has the planExternalId "pro"').waitFor()
     expect(await page.getByLabel("Label", { exact: true }).inputValue()).toBe("Another")
     expect(await page.getByLabel("Meter 1: maximum").inputValue()).toBe("7")
     await expectAccessible(page)
-    await page.getByLabel("External id").fill("another")
+    await page.getByLabel("Your id of the plan").fill("another")
     await page.getByRole("button", { name: "Create", exact: true }).click()
     await page.getByRole("link", { name: "Another" }).waitFor()
     expect((await billing.plans.list()).data.map(({ planExternalId }) => planExternalId)).toEqual(["pro", "another"])
@@ -170,7 +191,7 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
     const { page, errors, close } = await openConsole(browser, server.origin, { path })
     await page.getByRole("button", { name: "Create plan" }).click()
     await page.getByLabel("Label", { exact: true }).fill("Twice")
-    await page.getByLabel("External id").fill("twice")
+    await page.getByLabel("Your id of the plan").fill("twice")
     await fillMeter(page, 1, "requests", "7")
     await page.getByRole("button", { name: "Add meter" }).click()
     await fillMeter(page, 2, "requests", "8")
@@ -184,18 +205,20 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
   it("edits a plan, and shows the problems that the server finds", async () => {
     const { billing, plan, path } = await createBucket()
     const { page, errors, close } = await openConsole(browser, server.origin, { path: `${path}/plans/${plan.id}` })
-    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("button", { name: "Edit", exact: true }).click()
     await expectAccessible(page)
     await page.getByLabel("Label", { exact: true }).fill("Pro 2")
     await page.getByLabel("Meter 1: name").fill("not a name")
-    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByRole("button", { name: "Save", exact: true }).click()
     await page.getByRole("alert").getByText("/meters/not a name", { exact: true }).waitFor()
     await page.getByLabel("Meter 1: name").fill("requests")
     await page.getByLabel("Meter 1: maximum").fill("2000")
     await page.getByRole("button", { name: "Rate limits: remove row 1" }).click()
-    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByRole("button", { name: "Save", exact: true }).click()
     await page.getByRole("heading", { name: "Pro 2", level: 1 }).waitFor()
-    expect(await readRows(page, "Meters of the plan")).toEqual([["requests", "Requests", "2,000"]])
+    expect(await readRows(page, "Meters of the plan")).toEqual([
+      ["requests", "Requests", "2,000", "period of the subscription", "refused"]
+    ])
     const saved = await billing.plans.get(plan.id)
     expect(saved).toMatchObject({ label: "Pro 2", planExternalId: "pro", meters: { requests: { max: 2_000 } } })
     expect(saved.rateLimits ?? {}).toEqual({})
@@ -206,10 +229,10 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
   it("shows both versions of a plan that was changed elsewhere", async () => {
     const { billing, plan, path } = await createBucket()
     const { page, errors, close } = await openConsole(browser, server.origin, { path: `${path}/plans/${plan.id}` })
-    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("button", { name: "Edit", exact: true }).click()
     await page.getByLabel("Label", { exact: true }).fill("Mine")
     await billing.plans.update(plan.id, { label: "Theirs", meters: { requests: { max: 5 } } })
-    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByRole("button", { name: "Save", exact: true }).click()
     await page.getByText("This was changed elsewhere while you edited it").waitFor()
     await page.getByRole("cell", { name: "Theirs" }).waitFor()
     await page.getByRole("cell", { name: "Mine" }).waitFor()
@@ -220,14 +243,14 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
     await page.getByRole("heading", { name: "Mine", level: 1 }).waitFor()
     expect(await billing.plans.get(plan.id)).toMatchObject({ label: "Mine", meters: { requests: { max: 1_000 } } })
 
-    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("button", { name: "Edit", exact: true }).click()
     await page.getByLabel("Label", { exact: true }).fill("Mine again")
     await billing.plans.update(plan.id, { label: "Theirs again" })
-    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByRole("button", { name: "Save", exact: true }).click()
     await page.getByRole("button", { name: "Take the server’s" }).click()
     await expect.poll(() => page.getByLabel("Label", { exact: true }).inputValue()).toBe("Theirs again")
     await page.getByLabel("Label", { exact: true }).fill("Agreed")
-    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByRole("button", { name: "Save", exact: true }).click()
     await page.getByRole("heading", { name: "Agreed", level: 1 }).waitFor()
     expect(withoutStatus(errors, 412)).toEqual([])
     await close()
@@ -237,17 +260,17 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
     const { billing, plan, path } = await createBucket()
     const { id } = await billing.subscriptions.create({ customerKey: "alice", planIds: [plan.id] })
     const { page, errors, close } = await openConsole(browser, server.origin, { path: `${path}/plans/${plan.id}` })
-    await page.getByRole("button", { name: "Remove" }).click()
+    await page.getByRole("button", { name: "Remove", exact: true }).click()
     await page.getByText("This plan has subscriptions").waitFor()
     await page.getByRole("button", { name: "Remove plan" }).click()
     await page.getByText("Plan in use").waitFor()
     await expectAccessible(page)
     await page.getByRole("link", { name: "the subscriptions" }).click()
-    await page.getByRole("link", { name: "alice" }).waitFor()
+    await page.getByRole("link", { name: "alice", exact: true }).waitFor()
 
     await billing.subscriptions.remove(id)
     await page.goBack()
-    await page.getByRole("button", { name: "Remove" }).click()
+    await page.getByRole("button", { name: "Remove", exact: true }).click()
     await page.getByText("No subscription uses it.").waitFor()
     await page.getByRole("button", { name: "Remove plan" }).click()
     await page.getByRole("heading", { name: "There is no plan yet" }).waitFor()
@@ -274,13 +297,13 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
     expect(await readButtons()).toEqual(["Filter", "Clear"])
     await page.goto(`${server.origin}/console/#${path}?tab=usage`)
     await page.getByRole("heading", { name: "Usage of all subscriptions" }).waitFor()
-    expect(await readButtons()).toEqual(["Download CSV"])
+    await expect.poll(readButtons).toEqual(["Download CSV"])
     await page.goto(`${server.origin}/console/#${path}/plans/${plan.id}`)
     await page.getByRole("table", { name: "Meters of the plan" }).waitFor()
     expect(await readButtons()).toEqual(["Copy"])
     await page.goto(`${server.origin}/console/#${path}/subscriptions/${id}`)
     await page.getByRole("heading", { name: "Usage", exact: true }).waitFor()
-    expect(await readButtons()).toEqual(["Copy", "Download CSV"])
+    await expect.poll(readButtons).toEqual(["Copy", "Download CSV", "Group"])
     expect(errors).toEqual([])
     await close()
   })
@@ -291,7 +314,7 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
       await billing.plans.create({ label: `Plan ${index}`, meters: { requests: { max: index } } })
     const { page, errors, close } = await openConsole(browser, server.origin, { path })
     await page.getByText("1–50 of 56").waitFor()
-    await page.getByRole("button", { name: "Next" }).click()
+    await page.getByRole("button", { name: "Next", exact: true }).click()
     await page.getByText("51–56 of 56").waitFor()
     expect(await readRows(page, "All plans")).toHaveLength(6)
     const link = page.url()

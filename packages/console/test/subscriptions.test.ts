@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises"
+import { eventually } from "@tollgate/testing"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { expectNoMarkup, expectNoSideScroll, hostileText, readRows, withoutStatus } from "../../ui/test/pageChecks.ts"
 import { closePages, expectAccessible, launchBrowser, openConsole } from "./browser.ts"
 import { type ConsoleServer, startConsoleServer, writeToken } from "./consoleServer.ts"
-import { expectNoMarkup, expectNoSideScroll, hostileText, readRows, withoutStatus } from "./pageChecks.ts"
 
 let browser: Browser
 let server: ConsoleServer
@@ -65,25 +66,25 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await expectAccessible(page)
     await page.getByRole("button", { name: "Create subscription" }).click()
     const dialog = page.getByRole("dialog")
-    await dialog.getByLabel("Customer key").fill(hostileText)
-    await dialog.getByRole("button", { name: "Create" }).click()
+    await dialog.getByLabel("Customer", { exact: true }).fill(hostileText)
+    await dialog.getByRole("button", { name: "Create", exact: true }).click()
     await dialog.getByText("Choose one plan or more.").waitFor()
     await dialog.getByLabel("Pro (pro)").check()
     await dialog.getByLabel("Team (team)").check()
     await dialog.getByLabel("Status").selectOption("trialing")
     await dialog.getByLabel("Quotas renew").selectOption("yearly")
     await dialog.getByLabel("After the trial").selectOption("paused")
-    await dialog.getByText("External ids, dates, metadata").click()
-    await dialog.getByLabel("External id of the subscription").fill(`${hostileText} order`)
-    await dialog.getByLabel("External id of the customer").fill(`${hostileText} customer`)
+    await dialog.getByText("Your ids, dates, metadata").click()
+    await dialog.getByLabel("Your id of the subscription").fill(`${hostileText} order`)
+    await dialog.getByLabel("Your id of the customer").fill(`${hostileText} customer`)
     await dialog.getByLabel("Region").selectOption("europe-west4")
     await dialog.getByLabel("Product key").fill("product")
     await dialog.getByLabel("Metadata").fill("{ not JSON")
-    await dialog.getByRole("button", { name: "Create" }).click()
+    await dialog.getByRole("button", { name: "Create", exact: true }).click()
     await dialog.getByText("The metadata cannot be used").waitFor()
     await dialog.getByLabel("Metadata").fill(JSON.stringify({ note: hostileText }))
     await expectAccessible(page)
-    await dialog.getByRole("button", { name: "Create" }).click()
+    await dialog.getByRole("button", { name: "Create", exact: true }).click()
 
     await page.getByRole("heading", { name: `Subscription of ${hostileText}`, level: 1 }).waitFor()
     await page.getByText("Requests (requests)").waitFor()
@@ -122,15 +123,15 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await page.getByRole("heading", { name: "No subscription matches" }).waitFor()
     await page.getByRole("button", { name: "Create subscription" }).click()
     const dialog = page.getByRole("dialog")
-    expect(await dialog.getByLabel("Customer key").inputValue()).toBe("bob")
+    expect(await dialog.getByLabel("Customer", { exact: true }).inputValue()).toBe("bob")
     await dialog.getByLabel("Pro (pro)").check()
-    await dialog.getByText("External ids, dates, metadata").click()
-    await dialog.getByLabel("External id of the subscription").fill("order-1")
-    await dialog.getByRole("button", { name: "Create" }).click()
+    await dialog.getByText("Your ids, dates, metadata").click()
+    await dialog.getByLabel("Your id of the subscription").fill("order-1")
+    await dialog.getByRole("button", { name: "Create", exact: true }).click()
     await dialog.getByText("Request id:").waitFor()
     expect(await dialog.getByLabel("Pro (pro)").isChecked()).toBe(true)
-    await dialog.getByLabel("External id of the subscription").fill("")
-    await dialog.getByRole("button", { name: "Create" }).click()
+    await dialog.getByLabel("Your id of the subscription").fill("")
+    await dialog.getByRole("button", { name: "Create", exact: true }).click()
     await page.getByRole("heading", { name: "Subscription of bob" }).waitFor()
     const { data } = await billing.subscriptions.list({ customerKey: "bob" })
     expect(data).toMatchObject([{ customerExternalId: "bob", status: "active", renewalStrategy: "monthly" }])
@@ -155,24 +156,24 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     const table = "Subscriptions, oldest first"
     const readCustomers = async () => (await readRows(page, table)).map(([customer]) => customer)
     expect(await readCustomers()).toEqual(["customer-3"])
-    await page.getByRole("button", { name: "Clear" }).click()
+    await page.getByRole("button", { name: "Clear", exact: true }).click()
     await page.getByText("1–50 of 52").waitFor()
-    await page.getByRole("button", { name: "Last" }).click()
+    await page.getByRole("button", { name: "Last", exact: true }).click()
     await page.getByText("51–52 of 52").waitFor()
-    await page.getByLabel("Customer key").fill("customer-7")
-    await page.getByRole("button", { name: "Filter" }).click()
+    await page.getByLabel("Customer", { exact: true }).fill("customer-7")
+    await page.getByRole("button", { name: "Filter", exact: true }).click()
     await expect.poll(readCustomers).toEqual(["customer-7"])
     await page.goBack()
     await page.getByText("51–52 of 52").waitFor()
-    await page.getByLabel("Customer external id").fill("external-9")
-    await page.getByRole("button", { name: "Filter" }).click()
+    await page.getByLabel("Your id of the customer").fill("external-9")
+    await page.getByRole("button", { name: "Filter", exact: true }).click()
     await expect.poll(readCustomers).toEqual(["customer-9"])
-    await page.getByLabel("Subscription external id").fill("order-10")
-    await page.getByRole("button", { name: "Filter" }).click()
+    await page.getByLabel("Your id of the subscription").fill("order-10")
+    await page.getByRole("button", { name: "Filter", exact: true }).click()
     await page.getByRole("heading", { name: "No subscription matches" }).waitFor()
     await page.reload()
     await page.getByRole("heading", { name: "No subscription matches" }).waitFor()
-    expect(await page.getByLabel("Subscription external id").inputValue()).toBe("order-10")
+    expect(await page.getByLabel("Your id of the subscription").inputValue()).toBe("order-10")
     await expectAccessible(page)
     expect(errors).toEqual([])
     await close()
@@ -183,6 +184,8 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     const { page, errors, close } = await openConsole(browser, server.origin, { path })
     await page.getByText("0 of 1,000").waitFor()
     expect(await readRows(page, "Rate limits of Pro")).toEqual([["steady", "500", "minute", "500"]])
+    expect(await page.getByRole("button", { name: "Count usage" }).isVisible()).toBe(false)
+    await page.getByText("Developer tools").click()
     await page.getByRole("button", { name: "Count usage" }).click()
     await page.getByLabel("Amount of requests").fill("850")
     await page.getByLabel("Amount of tokens").fill("51")
@@ -200,7 +203,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await page.getByText("850 of 1,000").waitFor()
     await page.getByText("50 of 50").waitFor()
     await page.getByRole("meter", { name: "Requests (requests): 85% used" }).waitFor()
-    await page.getByText(/The quotas reset in/).waitFor()
+    await page.getByText(/The quotas reset \w+ \d+, \d+, in/).waitFor()
     // The same amount again is another count, not a repetition of the first.
     for (const used of ["860", "870"]) {
       await page.getByRole("button", { name: "Count usage" }).click()
@@ -221,6 +224,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     const { billing, subscription, path } = await createSubscription()
     const { page, errors, close } = await openConsole(browser, server.origin, { path })
     const readUsed = async () => (await billing.usage.quotas(subscription.id)).meters["requests"]?.used
+    await page.getByText("Developer tools").click()
     for (const amount of ["400", "300"]) {
       await page.getByRole("button", { name: "Reserve", exact: true }).click()
       await page.getByLabel("Amount of requests").fill(amount)
@@ -255,6 +259,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
   it("says that a reservation was ended elsewhere", async () => {
     const { billing, subscription, path } = await createSubscription()
     const { page, errors, close } = await openConsole(browser, server.origin, { path })
+    await page.getByText("Developer tools").click()
     await page.getByRole("button", { name: "Reserve", exact: true }).click()
     await page.getByLabel("Amount of tokens").fill("5")
     await page.getByRole("dialog").getByRole("button", { name: "Reserve" }).click()
@@ -271,7 +276,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
   it("edits the status, the plans, the trial and the metadata", async () => {
     const { billing, subscription, path } = await createSubscription()
     const { page, errors, close } = await openConsole(browser, server.origin, { path })
-    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("button", { name: "Edit", exact: true }).click()
     const dialog = page.getByRole("dialog")
     await dialog.getByLabel("Status").selectOption("trialing")
     await dialog.getByLabel("Pro (pro)").uncheck()
@@ -280,7 +285,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await dialog.getByLabel("Trial ends").fill("2031-05-06T07:08")
     await dialog.getByLabel("Metadata").fill('{"note":"pilot"}')
     await expectAccessible(page)
-    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByRole("button", { name: "Save", exact: true }).click()
     await dialog.waitFor({ state: "detached" })
     await page.getByText("0 of 4,500").waitFor()
     await page.getByText("trialing", { exact: true }).waitFor()
@@ -292,10 +297,10 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
       metadata: { note: "pilot" }
     })
 
-    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("button", { name: "Edit", exact: true }).click()
     await dialog.getByLabel("Status").selectOption("canceled")
     await dialog.getByLabel("Metadata").fill("")
-    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByRole("button", { name: "Save", exact: true }).click()
     await dialog.waitFor({ state: "detached" })
     await page.getByText("canceled", { exact: true }).waitFor()
     expect(await billing.subscriptions.get(subscription.id)).toMatchObject({ status: "canceled", metadata: {} })
@@ -312,10 +317,10 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
   it("shows both versions of a subscription that was changed elsewhere", async () => {
     const { billing, subscription, path } = await createSubscription()
     const { page, errors, close } = await openConsole(browser, server.origin, { path })
-    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("button", { name: "Edit", exact: true }).click()
     await page.getByLabel("Status").selectOption("past-due")
     await billing.subscriptions.update(subscription.id, { status: "unpaid", planExternalIds: ["team"] })
-    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByRole("button", { name: "Save", exact: true }).click()
     await page.getByText("This was changed elsewhere while you edited it").waitFor()
     const rows = page.locator("dialog tbody tr")
     expect(await Promise.all((await rows.all()).map((row) => row.locator("th, td").allTextContents()))).toEqual([
@@ -331,10 +336,10 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
       planExternalIds: ["pro"]
     })
 
-    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("button", { name: "Edit", exact: true }).click()
     await page.getByLabel("Status").selectOption("inactive")
     await billing.subscriptions.update(subscription.id, { metadata: { theirs: true } })
-    await page.getByRole("button", { name: "Save" }).click()
+    await page.getByRole("button", { name: "Save", exact: true }).click()
     await page.getByRole("button", { name: "Take the server’s" }).click()
     await expect.poll(() => page.getByLabel("Metadata").inputValue()).toContain("theirs")
     expect(await page.getByLabel("Status").inputValue()).toBe("past-due")
@@ -342,15 +347,88 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await close()
   })
 
+  it("overrides meters, rate limits and features, and shows them", async () => {
+    const { billing, subscription, path } = await createSubscription()
+    const { page, errors, close } = await openConsole(browser, server.origin, { path })
+    await page.getByRole("button", { name: "Overrides", exact: true }).click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByRole("button", { name: "Add meter" }).click()
+    await dialog.getByLabel("Meter 1: name").fill("requests")
+    await dialog.getByLabel("Meter 1: maximum").fill("2500")
+    await dialog.getByLabel("Meter 1: limit").selectOption("soft")
+    await dialog.getByLabel("Meter 1: overage up to").fill("100")
+    await dialog.getByRole("button", { name: "Add rate limit" }).click()
+    await dialog.getByLabel("Limit 1: name").fill("steady")
+    await dialog.getByLabel("Limit 1: per").selectOption("no limit")
+    await dialog.getByRole("button", { name: "Add feature" }).click()
+    await dialog.getByRole("button", { name: "Add feature" }).click()
+    await dialog.getByLabel("Feature 1: name").fill("exports")
+    await dialog.getByLabel("Feature 2: name").fill("sso")
+    await dialog.getByLabel("Feature 2: is").selectOption("off")
+    await expectAccessible(page)
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await page.getByText("The overrides for alice were saved.").waitFor()
+    const overrides = {
+      meters: { requests: { max: 2_500, isSoftLimit: true, overageMax: 100 } },
+      rateLimits: { steady: null },
+      features: { exports: true, sso: false }
+    }
+    expect((await billing.subscriptions.get(subscription.id)).overrides).toEqual(overrides)
+    await page.getByText("requests: 2,500, soft limit, overage up to 100").waitFor()
+    await page.getByText("exports: on; sso: off").waitFor()
+
+    await page.getByRole("button", { name: "Overrides", exact: true }).click()
+    await billing.subscriptions.update(subscription.id, { overrides: { features: { beta: "yes" } } })
+    for (const rows of ["Meters", "Rate limits"]) {
+      await dialog.getByRole("button", { name: `${rows}: remove row 1` }).click()
+    }
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByText("beta: yes").waitFor()
+    await expectAccessible(page)
+    await dialog.getByRole("button", { name: "Take the server’s" }).click()
+    await dialog.getByRole("button", { name: "Features: remove row 1" }).click()
+    await dialog.getByRole("button", { name: "Save" }).click()
+    await page.getByText("The overrides for alice were saved.").last().waitFor()
+    await expect.poll(async () => (await billing.subscriptions.get(subscription.id)).overrides).toBeUndefined()
+    expect(withoutStatus(errors, 412)).toEqual([])
+    await close()
+  })
+
+  it("plots a meter with another period by itself", async () => {
+    const billing = await server.gate.account("acme").meteringBuckets.ensure(`bucket-${++bucketCount}`)
+    const meters = {
+      requests: { max: 10 },
+      calls: { max: 10, period: "day" },
+      seats: { max: 10, period: "none" }
+    } as const
+    await billing.plans.create({ label: "mixed", meters })
+    const { id } = await billing.subscriptions.create({ customerKey: "alice", planExternalIds: ["mixed"] })
+    await billing.usage.consume(id, { requests: 1, calls: 2, seats: 3 })
+    const { page, errors, close } = await openConsole(browser, server.origin, {
+      path: `/accounts/acme/metering/${billing.id}/subscriptions/${id}?step=period`
+    })
+    await page.getByText("Show as a table").click()
+    const readLast = async () => (await readRows(page, "Usage of the last 30 days, by period, as a table")).at(-1)?.[1]
+    await expect.poll(readLast).toBe("2")
+    await page.getByLabel("Meter", { exact: true }).selectOption("requests")
+    await expect.poll(readLast).toBe("1")
+    expect(await page.getByLabel("Meter", { exact: true }).locator("option").allTextContents()).toEqual([
+      "calls",
+      "requests"
+    ])
+    expect(errors).toEqual([])
+    await close()
+  })
+
   it("removes a subscription after a confirmation", async () => {
     const { billing, path } = await createSubscription()
     const { page, errors, close } = await openConsole(browser, server.origin, { path })
-    await page.getByRole("button", { name: "Remove" }).click()
+    await page.getByRole("button", { name: "Remove", exact: true }).click()
     await page.getByText("set its status to canceled instead").waitFor()
     await expectAccessible(page)
-    await page.getByRole("button", { name: "Cancel" }).click()
+    await page.getByRole("button", { name: "Cancel", exact: true }).click()
     expect((await billing.subscriptions.list()).total).toBe(1)
-    await page.getByRole("button", { name: "Remove" }).click()
+    await page.getByRole("button", { name: "Remove", exact: true }).click()
     await page.getByRole("button", { name: "Remove subscription" }).click()
     await page.getByRole("heading", { name: "There is no subscription yet" }).waitFor()
     expect((await billing.subscriptions.list()).total).toBe(0)
@@ -359,6 +437,40 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
   })
 
   // At the turn of an hour, the page and the test may have read different steps.
+  it("shows what each key and each value of a label used, with a way to the key", { retry: 1 }, async () => {
+    const customerKey = `by-key-${bucketCount}`
+    const { billing, subscription, path } = await createSubscription(customerKey)
+    const production = server.gate.account("acme").keyBucket("production")
+    const { apiKeys } = await production.consumers.create({ name: customerKey }, { withApiKey: true })
+    const metering = { meteringBucketId: billing.id, meters: { tokens: 3 } }
+    const labels = { model: hostileText.slice(0, 60) }
+    expect((await production.authorize(apiKeys[0].key, { metering, labels })).allowed).toBe(true)
+    await billing.usage.consume(subscription.id, { tokens: 2 })
+    await eventually(async () => {
+      const { data } = await billing.usage.series(subscription.id, { groupBy: "key" })
+      if (data.at(-1)?.groups?.length !== 1) throw new Error("The use is not written yet")
+    })
+    const { page, errors, close } = await openConsole(browser, server.origin, { path })
+    expect(await readRows(page, "Usage by key")).toEqual([
+      [apiKeys[0].id, "0", "3"],
+      ["Not known", "0", "2"]
+    ])
+    await page.getByLabel("Label to group by").fill("model")
+    await page.getByRole("button", { name: "Group" }).click()
+    expect(await readRows(page, "Usage by model")).toEqual([
+      [labels.model, "0", "3"],
+      ["Not known", "0", "2"]
+    ])
+    await expectNoMarkup(page)
+    await expectAccessible(page)
+    await page.getByLabel("Label to group by").fill("")
+    await page.getByRole("button", { name: "Group" }).click()
+    await page.getByRole("link", { name: apiKeys[0].id }).click()
+    await page.getByRole("link", { name: customerKey, exact: true }).waitFor()
+    expect(errors).toEqual([])
+    await close()
+  })
+
   it("plots usage by hour, day and period, with the same numbers in the table and the CSV", { retry: 1 }, async () => {
     const { billing, subscription, path } = await createSubscription()
     await billing.usage.consume(subscription.id, { requests: 123, tokens: 4 })
@@ -439,7 +551,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
       path: `/accounts/acme/metering/${billing.id}?tab=usage`
     })
     await page.getByRole("button", { name: "Record usage" }).click()
-    await page.getByLabel("Customer key").fill("carol")
+    await page.getByLabel("Customer", { exact: true }).fill("carol")
     await page.getByLabel("Meter 1").fill("tokens")
     await page.getByLabel("Amount 1").fill("77")
     await expectAccessible(page)
@@ -509,7 +621,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
     await expectAccessible(page)
     await page.getByText("Show as a table").click()
     await expectNoSideScroll(page)
-    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("button", { name: "Edit", exact: true }).click()
     await page.getByLabel("Pro (pro)").waitFor()
     await expectNoSideScroll(page)
     for (const tab of ["subscriptions", "usage"]) {
@@ -528,7 +640,7 @@ describe("subscriptions in the console", { timeout: 120_000 }, () => {
       path: `${path}/subscriptions/sbsc_none`
     })
     await page.getByText("Request id:").waitFor()
-    expect(await page.getByRole("button", { name: "Edit" }).count()).toBe(0)
+    expect(await page.getByRole("button", { name: "Edit", exact: true }).count()).toBe(0)
     expect(withoutStatus(errors, 404)).toEqual([])
     await close()
   })

@@ -85,7 +85,7 @@ describe("webhooks in the console", { timeout: 120_000 }, () => {
     const secret = (await page.locator(".secret").textContent()) ?? ""
     expect(secret).toMatch(/^whsec_/)
     await expectAccessible(page)
-    await page.getByRole("button", { name: "Done" }).click()
+    await page.getByRole("button", { name: "Done", exact: true }).click()
     const row = page
       .getByRole("table", { name: "Webhooks" })
       .getByRole("row")
@@ -159,7 +159,7 @@ describe("webhooks in the console", { timeout: 120_000 }, () => {
     expect(await deliveries(page).count()).toBe(20)
     const newest = (await webhooks.deliveries(webhook.id, { limit: 1 })).data[0]?.eventId ?? ""
     await deliveries(page).first().getByText(newest).waitFor()
-    await page.getByRole("button", { name: "Next" }).click()
+    await page.getByRole("button", { name: "Next", exact: true }).click()
     await page.getByText("21–25 of 25").waitFor()
     expect(page.url()).toContain("offset=20")
     await page.goBack()
@@ -171,7 +171,7 @@ describe("webhooks in the console", { timeout: 120_000 }, () => {
   it("shows both versions when the webhook was changed elsewhere", async () => {
     const { webhook, page, errors, close } = await openWebhook("edited", { path: "/edited", description: "first" })
     const { webhooks } = server.gate.account("edited")
-    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("button", { name: "Edit", exact: true }).click()
     await expectAccessible(page)
     await page.getByLabel("Description").fill("mine")
     await webhooks.update(webhook.id, { description: "<b>theirs</b>" })
@@ -192,7 +192,7 @@ describe("webhooks in the console", { timeout: 120_000 }, () => {
     await page.getByText("mine again").waitFor()
     expect((await webhooks.get(webhook.id)).description).toBe("mine again")
     // An empty description is removed.
-    await page.getByRole("button", { name: "Edit" }).click()
+    await page.getByRole("button", { name: "Edit", exact: true }).click()
     await page.getByLabel("Description").fill("")
     await page.getByRole("button", { name: "Save", exact: true }).click()
     await page.getByText("mine again").waitFor({ state: "detached" })
@@ -205,7 +205,7 @@ describe("webhooks in the console", { timeout: 120_000 }, () => {
     const { webhook, page, errors, close } = await openWebhook("toggled", { path: "/toggled" })
     const { webhooks } = server.gate.account("toggled")
     await page.getByRole("button", { name: "Disable" }).click()
-    await page.getByRole("button", { name: "Enable" }).waitFor()
+    await page.getByRole("button", { name: "Enable", exact: true }).waitFor()
     await expect.poll(async () => (await webhooks.get(webhook.id)).state).toBe("disabled")
     expect(await page.getByRole("button", { name: "Send a test" }).count()).toBe(0)
     // The response is held back, so that what is shown meanwhile can be seen.
@@ -217,15 +217,15 @@ describe("webhooks in the console", { timeout: 120_000 }, () => {
         resolve()
       })
     })
-    await page.getByRole("button", { name: "Enable" }).click()
+    await page.getByRole("button", { name: "Enable", exact: true }).click()
     await isHeld
     await page.getByRole("button", { name: "Disable" }).waitFor()
     await fail()
     await page.getByRole("alert").getByText("Store unavailable").waitFor()
-    await page.getByRole("button", { name: "Enable" }).waitFor()
+    await page.getByRole("button", { name: "Enable", exact: true }).waitFor()
     expect((await webhooks.get(webhook.id)).state).toBe("disabled")
     await page.unrouteAll()
-    await page.getByRole("button", { name: "Enable" }).click()
+    await page.getByRole("button", { name: "Enable", exact: true }).click()
     await expect.poll(async () => (await webhooks.get(webhook.id)).state).toBe("enabled")
     expect(errors).toEqual([expect.stringContaining("503")])
     await close()
@@ -257,7 +257,7 @@ describe("webhooks in the console", { timeout: 120_000 }, () => {
     const secret = (await page.locator(".secret").textContent()) ?? ""
     expect(secret).not.toBe(webhook.secret)
     await expectAccessible(page)
-    await page.getByRole("button", { name: "Done" }).click()
+    await page.getByRole("button", { name: "Done", exact: true }).click()
     expect(await page.getByText(secret).count()).toBe(0)
     await page.getByRole("button", { name: "Send a test" }).click()
     await expect.poll(() => getReceived("/rotated").length).toBe(1)
@@ -273,11 +273,11 @@ describe("webhooks in the console", { timeout: 120_000 }, () => {
 
   it("removes a webhook after a confirmation", async () => {
     const { page, errors, close } = await openWebhook("removed", { path: "/removed" })
-    await page.getByRole("button", { name: "Remove" }).click()
+    await page.getByRole("button", { name: "Remove", exact: true }).click()
     await expectAccessible(page)
-    await page.getByRole("button", { name: "Cancel" }).click()
+    await page.getByRole("button", { name: "Cancel", exact: true }).click()
     expect((await server.gate.account("removed").webhooks.list()).total).toBe(1)
-    await page.getByRole("button", { name: "Remove" }).click()
+    await page.getByRole("button", { name: "Remove", exact: true }).click()
     await page.getByRole("button", { name: "Remove webhook" }).click()
     await page.getByText("There is no webhook yet").waitFor()
     expect((await server.gate.account("removed").webhooks.list()).total).toBe(0)

@@ -4,20 +4,25 @@ export type {
   CallerJson,
   ConsumerJson,
   ConsumerWithKeysJson,
-  DeliveryJson,
-  DeploymentJson,
-  DeploymentStatusJson,
   EventJson,
+  FoundJson,
+  GrantJson,
+  ListedSubscriptionJson,
   MeteringBucketJson,
   PageJson,
   PlanJson,
   QuotasJson,
   ReservationJson,
+  SearchResultsJson,
   SubscriptionJson,
+  TopCustomersJson,
   UsageSeriesJson,
-  VerificationJson,
-  WebhookJson
+  VerificationJson
 } from "@tollgate/core/client"
+export type { OutcomesJson, RefusalJson, RefusalPageJson } from "@tollgate/decisions/client"
+export type { DeploymentJson, DeploymentStatusJson } from "@tollgate/deployments/client"
+export type { SessionJson, TokenJson, TokenWithValueJson } from "@tollgate/tokens/client"
+export type { DeliveryJson, WebhookJson } from "@tollgate/webhooks/client"
 
 /** An item of the lists of accounts, key buckets and projects. */
 export interface NamedJson {

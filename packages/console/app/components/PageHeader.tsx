@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
 import { useEffect, useRef } from "preact/hooks"
+import { productName } from "../session/settings.ts"
 
 export interface PageHeaderProps {
   readonly title: string
@@ -13,7 +14,7 @@ export interface PageHeaderProps {
 export const PageHeader = ({ title, parents = [], children }: PageHeaderProps) => {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = `${title} · Tollgate console`
+    document.title = `${title} · ${productName} console`
     if (
       document.activeElement === null ||
       document.activeElement === document.body ||

@@ -1,7 +1,7 @@
 /** Metadata as it is typed: JSON. */
-import { InputError } from "../api/ApiError.ts"
+import { InputError } from "@tollgate/ui/api/ApiError.ts"
+import { formatCount } from "@tollgate/ui/format/numbers.ts"
 import type { ConsumerJson } from "../api/types.ts"
-import { formatCount } from "./numbers.ts"
 
 export type Metadata = NonNullable<ConsumerJson["metadata"]>
 

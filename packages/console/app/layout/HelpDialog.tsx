@@ -1,13 +1,13 @@
-import { Button } from "../components/Button.tsx"
-import { DefinitionList } from "../components/DefinitionList.tsx"
-import { Dialog } from "../components/Dialog.tsx"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { DefinitionList } from "@tollgate/ui/components/DefinitionList.tsx"
+import { Dialog } from "@tollgate/ui/components/Dialog.tsx"
 import { sections } from "./shortcuts.ts"
 
 export const HelpDialog = ({ onClose }: { readonly onClose: () => void }) => (
   <Dialog title="Keyboard" onClose={onClose}>
     <DefinitionList
       items={[
-        ["/", "Search by name"],
+        ["/", "Search"],
         ["?", "This help"],
         ["Esc", "Close a dialog"],
         ...sections.map(({ key, name }) => [`g ${key}`, name] as const)

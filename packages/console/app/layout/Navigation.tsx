@@ -1,9 +1,13 @@
-import { Button } from "../components/Button.tsx"
-import { Checkbox, Select } from "../components/fields.tsx"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { Checkbox, Select } from "@tollgate/ui/components/fields.tsx"
+import { Icon } from "@tollgate/ui/components/Icon.tsx"
+import { type Theme, theme } from "@tollgate/ui/theme/theme.ts"
+import { useEffect, useState } from "preact/hooks"
 import { address, linkTo } from "../routing/router.ts"
 import { caller, isKeptInTab, keepInTab, signOut } from "../session/session.ts"
+import { productName, settings } from "../session/settings.ts"
+import { AccountSwitcher } from "./AccountSwitcher.tsx"
 import { areShortcutsOn, sections, turnShortcuts } from "./shortcuts.ts"
-import { type Theme, theme } from "./theme.ts"
 
 export interface NavigationProps {
   readonly account: string | undefined
@@ -19,24 +23,38 @@ const themes: ReadonlyArray<{ readonly value: Theme; readonly label: string }> =
 
 export const Navigation = ({ account, onSearch, onHelp }: NavigationProps) => {
   const current = address.value.segments[2]
+  const [isOpen, setIsOpen] = useState(false)
+  useEffect(() => setIsOpen(false), [address.value])
   return (
-    <nav class="navigation" aria-label="Main">
-      <a class="brand" href="#/">
-        Tollgate
-      </a>
+    <nav class={isOpen ? "navigation open" : "navigation"} aria-label="Main">
+      <div class="navigation-head">
+        <a class="brand" href="#/">
+          {settings.brand?.logo !== undefined && <img class="logo" src={settings.brand.logo} alt="" />}
+          {productName}
+        </a>
+        <button
+          type="button"
+          class="button plain small menu-button"
+          aria-expanded={isOpen}
+          onClick={() => setIsOpen(!isOpen)}
+        >
+          <Icon name="menu" /> Menu
+        </button>
+      </div>
       {account !== undefined && (
         <>
-          <p class="account-name">
-            {account}
-            {caller.value?.accountName === "*" && <a href="#/">Change account</a>}
-          </p>
+          <div class="account-name">
+            <span>{account}</span>
+            {caller.value?.accountName === "*" && <AccountSwitcher account={account} />}
+          </div>
           <ul>
-            {sections.map(({ name, path }) => (
+            {sections.map(({ name, icon, path }) => (
               <li key={name}>
                 <a
                   href={linkTo(["accounts", account, ...path])}
                   aria-current={current === path[0] ? "page" : undefined}
                 >
+                  <Icon name={icon} />
                   {name}
                 </a>
               </li>
@@ -46,10 +64,10 @@ export const Navigation = ({ account, onSearch, onHelp }: NavigationProps) => {
       )}
       <div class="navigation-tools">
         <Button isSmall onClick={onSearch}>
-          Search <kbd>/</kbd>
+          <Icon name="search" /> Search <kbd>/</kbd>
         </Button>
         <Button isSmall onClick={onHelp}>
-          Help <kbd>?</kbd>
+          <Icon name="help" /> Help <kbd>?</kbd>
         </Button>
         <details class="settings">
           <summary>Settings</summary>

@@ -1,163 +1,111 @@
-import { useRef, useState } from "preact/hooks"
-import { isConsumerName } from "../api/consumerName.ts"
-import { get, toPath } from "../api/request.ts"
-import type {
-  ConsumerJson,
-  DeploymentJson,
-  MeteringBucketJson,
-  NamedJson,
-  PageJson,
-  SubscriptionJson
-} from "../api/types.ts"
-import { Button } from "../components/Button.tsx"
-import { Dialog } from "../components/Dialog.tsx"
-import { TextField } from "../components/fields.tsx"
-import { ProblemNotice } from "../components/ProblemNotice.tsx"
-import { useAction } from "../data/useAction.ts"
-import { linkTo } from "../routing/router.ts"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { Dialog } from "@tollgate/ui/components/Dialog.tsx"
+import { TextField } from "@tollgate/ui/components/fields.tsx"
+import { ProblemNotice } from "@tollgate/ui/components/ProblemNotice.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useEffect, useRef, useState } from "preact/hooks"
+import { findAnything, type SearchResult } from "./findAnything.ts"
 
-interface Result {
-  readonly label: string
-  readonly link: string
-}
+/** How long one must not type before the search begins by itself. */
+const pauseMs = 350
 
-/** How many key buckets and metering buckets are searched. */
-const maxBuckets = 100
-
-const findConsumers = async (account: string, name: string): Promise<ReadonlyArray<Result>> => {
-  if (!isConsumerName(name)) return []
-  const root = toPath("/v1/accounts", account, "key-buckets")
-  const buckets = await get<PageJson<NamedJson>>(root, { limit: maxBuckets })
-  const found = await Promise.all(
-    buckets.data.map(async ({ name: bucket }) => {
-      const { total } = await get<PageJson<ConsumerJson>>(toPath(root, bucket, "consumers"), { name })
-      return total === 0
-        ? []
-        : [{ label: `Consumer ${name} in ${bucket}`, link: linkTo(["accounts", account, "consumers", bucket, name]) }]
-    })
+const Results = ({
+  results,
+  onClose
+}: {
+  readonly results: ReadonlyArray<SearchResult>
+  readonly onClose: () => void
+}) =>
+  results.length === 0 ? (
+    <p>Nothing in this account begins with this text.</p>
+  ) : (
+    <ul class="search-results">
+      {results.map(({ kind, label, hint, link }) => (
+        <li key={`${link} ${label}`}>
+          <span class="hint">{kind}</span>{" "}
+          <a href={link} onClick={onClose}>
+            {label}
+          </a>{" "}
+          <span class="hint">({hint})</span>
+        </li>
+      ))}
+    </ul>
   )
-  return found.flat()
-}
 
-const findSubscriptions = async (account: string, customerKey: string): Promise<ReadonlyArray<Result>> => {
-  const buckets = await get<PageJson<MeteringBucketJson>>("/v1/metering", { accountName: account, limit: maxBuckets })
-  const found = await Promise.all(
-    buckets.data.map(async ({ id, name }) => {
-      const page = await get<PageJson<SubscriptionJson>>(toPath("/v1/metering", id, "subscriptions"), {
-        customerKey,
-        limit: 5
-      })
-      return page.data.map((subscription) => ({
-        label: `Subscription of ${customerKey} in ${name ?? id} (${subscription.status})`,
-        link: linkTo(["accounts", account, "metering", id, "subscriptions", subscription.id])
-      }))
-    })
+const SearchForm = ({ account, onClose }: { readonly account: string; readonly onClose: () => void }) => {
+  const [input, setInput] = useState("")
+  const [results, setResults] = useState<ReadonlyArray<SearchResult>>()
+  const currentText = useRef("")
+  currentText.current = input.trim()
+  const searched = useRef("")
+  const search = useAction(async () => {
+    const text = input.trim()
+    if (text === "") return
+    const found = await findAnything(account, text)
+    // Results for a text that is no longer in the field would seem to be those of the other.
+    if (currentText.current === text) setResults(found)
+  })
+  const text = input.trim()
+  // While one types, a moment after the last key. A search that is too late or fails waits for the button.
+  useEffect(() => {
+    if (Array.from(text).length < 2 || search.isRunning || searched.current === text) return
+    const timer = setTimeout(() => {
+      searched.current = text
+      void search.run()
+    }, pauseMs)
+    return () => clearTimeout(timer)
+  }, [text, search.isRunning])
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void search.run()
+      }}
+    >
+      <TextField
+        label="Search for"
+        hint="The beginning of a name, an e-mail address, a tag, your id of a customer, or an id; the last 4 characters of a key; the id of a refused request"
+        value={input}
+        onInput={(value) => {
+          setInput(value)
+          setResults(undefined)
+        }}
+        autoFocus
+        autoComplete="off"
+      />
+      {search.problem !== undefined && <ProblemNotice problem={search.problem} />}
+      <div role="status">{results !== undefined && <Results results={results} onClose={onClose} />}</div>
+      <div class="form-actions">
+        <Button type="submit" kind="primary" isBusy={search.isRunning}>
+          Search
+        </Button>
+        <Button onClick={onClose}>Close</Button>
+      </div>
+    </form>
   )
-  return found.flat()
 }
 
-/** How the names of a project's deployments begin. */
-const toDeploymentPrefix = (projectName: string): string => projectName.toLowerCase().replace(/[^a-z0-9]+/g, "-")
-
-const findProjects = async (account: string, name: string): Promise<ReadonlyArray<Result>> => {
-  const root = toPath("/v1/accounts", account, "projects")
-  const projects = await get<PageJson<NamedJson>>(root)
-  const matches = projects.data.filter((project) => name.startsWith(toDeploymentPrefix(project.name)))
-  const deployments = await Promise.all(
-    matches.slice(0, maxBuckets).map(async (project) => {
-      const { data } = await get<PageJson<DeploymentJson>>(toPath(root, project.name, "deployments"))
-      return data
-        .filter((deployment) => deployment.name === name)
-        .map(() => ({
-          label: `Deployment ${name}`,
-          link: linkTo(["accounts", account, "deployments", project.name, name])
-        }))
-    })
-  )
-  return [
-    ...projects.data
-      .filter((project) => project.name === name)
-      .map(() => ({ label: `Project ${name}`, link: linkTo(["accounts", account, "deployments", name]) })),
-    ...deployments.flat()
-  ]
-}
-
-/** Finds consumers, subscriptions, projects and deployments by their exact names. */
+/** Finds anything in the account that is open. */
 export const SearchDialog = ({
   account,
   onClose
 }: {
   readonly account: string | undefined
   readonly onClose: () => void
-}) => {
-  const [name, setName] = useState("")
-  const [results, setResults] = useState<ReadonlyArray<Result>>()
-  const currentName = useRef("")
-  currentName.current = name.trim()
-  const search = useAction(async () => {
-    const text = name.trim()
-    if (text === "" || account === undefined) return
-    const found = await Promise.all([
-      findConsumers(account, text),
-      findSubscriptions(account, text),
-      findProjects(account, text)
-    ])
-    // Results for a name that is no longer in the field would seem to be those of the other.
-    if (currentName.current === text) setResults(found.flat())
-  })
-  return (
-    <Dialog title="Search" onClose={onClose}>
-      {account === undefined ? (
-        <>
-          <p>Open an account first: names are searched in one account.</p>
-          <div class="form-actions">
-            <Button kind="primary" onClick={onClose}>
-              Close
-            </Button>
-          </div>
-        </>
-      ) : (
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void search.run()
-          }}
-        >
-          <TextField
-            label="Exact name"
-            hint="Of a consumer, a project or a deployment, or the customer key of a subscription"
-            value={name}
-            onInput={(value) => {
-              setName(value)
-              setResults(undefined)
-            }}
-            autoFocus
-            autoComplete="off"
-          />
-          {search.problem !== undefined && <ProblemNotice problem={search.problem} />}
-          <div role="status">
-            {results?.length === 0 && <p>Nothing in this account has exactly this name.</p>}
-            {results !== undefined && results.length > 0 && (
-              <ul class="search-results">
-                {results.map(({ label, link }) => (
-                  <li key={link}>
-                    <a href={link} onClick={onClose}>
-                      {label}
-                    </a>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </div>
-          <div class="form-actions">
-            <Button type="submit" kind="primary" isBusy={search.isRunning}>
-              Search
-            </Button>
-            <Button onClick={onClose}>Close</Button>
-          </div>
-        </form>
-      )}
-    </Dialog>
-  )
-}
+}) => (
+  <Dialog title="Search" onClose={onClose}>
+    {account === undefined ? (
+      <>
+        <p>Open an account first: the search is in one account.</p>
+        <div class="form-actions">
+          <Button kind="primary" onClick={onClose}>
+            Close
+          </Button>
+        </div>
+      </>
+    ) : (
+      <SearchForm account={account} onClose={onClose} />
+    )}
+  </Dialog>
+)

@@ -1,15 +1,16 @@
 /** The keys that work on every page. */
 import { signal } from "@preact/signals"
+import { browserStorage } from "@tollgate/ui/session/storage.ts"
 import { address, goTo, linkTo } from "../routing/router.ts"
-import { browserStorage } from "../session/storage.ts"
 
 export const sections = [
-  { key: "o", name: "Overview", path: [] },
-  { key: "c", name: "Consumers", path: ["consumers"] },
-  { key: "m", name: "Metering", path: ["metering"] },
-  { key: "d", name: "Deployments", path: ["deployments"] },
-  { key: "e", name: "Events", path: ["events"] },
-  { key: "w", name: "Webhooks", path: ["webhooks"] }
+  { key: "o", name: "Overview", icon: "overview", path: [] },
+  { key: "c", name: "Consumers", icon: "consumers", path: ["consumers"] },
+  { key: "m", name: "Plans and usage", icon: "metering", path: ["metering"] },
+  { key: "d", name: "Deployments", icon: "deployments", path: ["deployments"] },
+  { key: "e", name: "Events", icon: "events", path: ["events"] },
+  { key: "w", name: "Webhooks", icon: "webhooks", path: ["webhooks"] },
+  { key: "p", name: "People", icon: "people", path: ["people"] }
 ] as const
 
 /** How long after `g` the second key counts. */

@@ -1,6 +1,7 @@
+import { Notice } from "@tollgate/ui/components/Notice.tsx"
+import { Skeleton } from "@tollgate/ui/components/Skeleton.tsx"
 import type { ComponentType } from "preact"
 import { useEffect, useState } from "preact/hooks"
-import { Notice } from "../components/Notice.tsx"
 import { PageHeader } from "../components/PageHeader.tsx"
 import { findPage, type PageParams } from "./pages.ts"
 import { address } from "./router.ts"
@@ -30,7 +31,7 @@ export const CurrentPage = () => {
       </>
     )
   }
-  if (loaded?.pattern !== pattern) return <p class="loading">Loading…</p>
+  if (loaded?.pattern !== pattern) return <Skeleton />
   if (loaded?.Page === undefined) {
     return (
       <Notice kind="error">

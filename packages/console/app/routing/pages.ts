@@ -1,8 +1,9 @@
 /**
  * The pages and their addresses. Each page is loaded when it is opened for the first time, so that the first view is small.
  */
+
+import { isSegment } from "@tollgate/ui/api/request.ts"
 import type { ComponentType } from "preact"
-import { isSegment } from "../api/request.ts"
 
 /** The variable parts of a page's address, by name. */
 export type PageParams = Readonly<Record<string, string>>
@@ -29,6 +30,10 @@ export const pageRoutes: ReadonlyArray<PageRoute> = [
   {
     pattern: "accounts/:account/consumers/:bucket/:consumer",
     load: async () => (await import("../pages/consumers/ConsumerPage.tsx")).ConsumerPage
+  },
+  {
+    pattern: "accounts/:account/refusals/:bucket",
+    load: async () => (await import("../pages/refusals/RefusalsPage.tsx")).RefusalsPage
   },
   {
     pattern: "accounts/:account/metering",
@@ -61,6 +66,10 @@ export const pageRoutes: ReadonlyArray<PageRoute> = [
   {
     pattern: "accounts/:account/events",
     load: async () => (await import("../pages/events/EventsPage.tsx")).EventsPage
+  },
+  {
+    pattern: "accounts/:account/people",
+    load: async () => (await import("../pages/people/PeoplePage.tsx")).PeoplePage
   },
   {
     pattern: "accounts/:account/webhooks",

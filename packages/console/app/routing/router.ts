@@ -31,8 +31,11 @@ const parse = (hash: string): Address => {
 
 export const address = signal<Address>(parse(location.hash))
 
+/** The code of a link that signs in. It is no page: the current one stays, with what was entered. */
+export const findCode = (hash: string): string | undefined => /^#code=(.+)$/.exec(hash)?.[1]
+
 addEventListener("hashchange", () => {
-  address.value = parse(location.hash)
+  if (findCode(location.hash) === undefined) address.value = parse(location.hash)
 })
 
 export type LinkQuery = Readonly<Record<string, string | number | undefined>>
@@ -45,6 +48,12 @@ export const linkTo = (segments: ReadonlyArray<string>, query: LinkQuery = {}): 
     )
   ).toString()
   return `#/${segments.map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`
+}
+
+/** Shows another page in place of this one, at once: no part of this one asks the server for anything more. */
+export const replaceAddress = (link: string): void => {
+  location.replace(link)
+  address.value = parse(location.hash)
 }
 
 export const goTo = (link: string): void => {

@@ -1,4 +1,4 @@
-import { ConfirmDialog } from "../components/ConfirmDialog.tsx"
+import { ConfirmDialog } from "@tollgate/ui/components/ConfirmDialog.tsx"
 import { acceptOfferedCode, caller, offeredCode } from "./session.ts"
 
 /** Asks whether a link that was opened in this tab replaces the session. */

@@ -1,4 +1,4 @@
-import { Dialog } from "../components/Dialog.tsx"
+import { Dialog } from "@tollgate/ui/components/Dialog.tsx"
 import { isTokenNeeded, signOut } from "./session.ts"
 import { TokenForm } from "./TokenForm.tsx"
 

@@ -1,10 +1,11 @@
-import { Notice } from "../components/Notice.tsx"
+import { Notice } from "@tollgate/ui/components/Notice.tsx"
 import { signInNotice } from "./session.ts"
+import { productName } from "./settings.ts"
 import { TokenForm } from "./TokenForm.tsx"
 
 export const SignIn = () => (
   <main class="sign-in">
-    <h1>Tollgate console</h1>
+    <h1>{productName} console</h1>
     {signInNotice.value !== undefined && <Notice kind="warning">{signInNotice.value}</Notice>}
     <TokenForm submitLabel="Sign in" />
     <p class="hint">

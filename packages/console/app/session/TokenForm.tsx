@@ -1,6 +1,6 @@
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { Checkbox, TextField } from "@tollgate/ui/components/fields.tsx"
 import { useState } from "preact/hooks"
-import { Button } from "../components/Button.tsx"
-import { Checkbox, TextField } from "../components/fields.tsx"
 import { signIn } from "./session.ts"
 
 const problems = {

@@ -2,10 +2,13 @@
  * The session: the token, whom it authenticates, and how to get a new one when it has expired. The token is kept in memory;
  * in the session storage of the tab only if the person asks for it.
  */
-import { computed, signal } from "@preact/signals"
-import { InputError } from "../api/ApiError.ts"
+import { batch, computed, signal } from "@preact/signals"
+import { hasPermission } from "@tollgate/core/module"
+import { InputError } from "@tollgate/ui/api/ApiError.ts"
+import { setCredentials } from "@tollgate/ui/session/credentials.ts"
+import { tabStorage } from "@tollgate/ui/session/storage.ts"
 import type { CallerJson } from "../api/types.ts"
-import { tabStorage } from "./storage.ts"
+import { findCode, replaceAddress } from "../routing/router.ts"
 
 const storageKey = "tollgate-management-token"
 
@@ -15,6 +18,13 @@ export const caller = signal<CallerJson | undefined>(undefined)
 export const isStarting = signal(true)
 /** Why the link did not work, or why the person was signed out. */
 export const signInNotice = signal<string | undefined>(undefined)
+
+/** Whether the person may do what needs this permission. The server checks it again. */
+export const may = (permission: string): boolean =>
+  caller.value !== undefined && hasPermission(caller.value, permission)
+
+/** Whether the person may change what customers have. */
+export const maySell = (): boolean => may("metering:write") || may("subscriptions:write")
 
 /** A read-only token sees no buttons that change something. */
 export const canWrite = computed(() => caller.value?.access === "write")
@@ -33,13 +43,22 @@ const loadCaller = async (newToken: string): Promise<CallerJson | Exclude<SignIn
 /** Headers cannot carry other characters, and no token has them. */
 const canBeToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text)
 
-export const signIn = async (newToken: string, options: { readonly keepInTab: boolean }): Promise<SignInResult> => {
+interface SignInOptions {
+  readonly keepInTab: boolean
+  /** Where the session begins, if not at the current page, which may be of an account that the new token does not reach. */
+  readonly startAt?: string | undefined
+}
+
+export const signIn = async (newToken: string, options: SignInOptions): Promise<SignInResult> => {
   if (!canBeToken(newToken)) return "refused"
   const found = await loadCaller(newToken)
   if (typeof found === "string") return found
-  token.value = newToken
-  caller.value = found
-  signInNotice.value = undefined
+  batch(() => {
+    token.value = newToken
+    caller.value = found
+    signInNotice.value = undefined
+    if (options.startAt !== undefined) replaceAddress(options.startAt)
+  })
   keepInTab(options.keepInTab)
   waiting.value?.resolve(true)
   waiting.value = undefined
@@ -73,8 +92,10 @@ export const askForToken = (): Promise<boolean> => {
   return waiting.value.promise
 }
 
+setCredentials({ getToken: () => token.value, renew: askForToken })
+
 /** Exchanges the one-time code of a link for a token. Returns what is wrong with it, if anything is. */
-const redeemCode = async (code: string): Promise<string | undefined> => {
+const redeemCode = async (code: string, startAt?: string): Promise<string | undefined> => {
   const response = await fetch(new URL("session", location.href.split("#", 1)[0]), {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -82,7 +103,8 @@ const redeemCode = async (code: string): Promise<string | undefined> => {
     body: JSON.stringify({ code })
   }).catch(() => undefined)
   const body: { readonly token?: string; readonly detail?: string } = (await response?.json().catch(() => ({}))) ?? {}
-  const isSignedIn = body.token !== undefined && (await signIn(body.token, { keepInTab: false })) === "signed-in"
+  const isSignedIn =
+    body.token !== undefined && (await signIn(body.token, { keepInTab: false, startAt })) === "signed-in"
   return isSignedIn ? undefined : (body.detail ?? "The server cannot be reached. Ask for another link when it runs.")
 }
 
@@ -97,14 +119,13 @@ const receiveCode = async (code: string): Promise<void> => {
 
 /** Replaces the session. Throws if the code is not valid. */
 export const acceptOfferedCode = async (): Promise<void> => {
-  const problem = await redeemCode(offeredCode.value ?? "")
+  const problem = await redeemCode(offeredCode.value ?? "", "#/")
   if (problem !== undefined) throw new InputError("You are still signed in as before", problem)
-  location.replace("#/")
 }
 
 /** The code of a link; removed from the address, so that it is in no bookmark and not in the history. */
 const takeCode = (addressBefore: string): string | undefined => {
-  const code = /^#code=(.+)$/.exec(location.hash)?.[1]
+  const code = findCode(location.hash)
   if (code !== undefined) location.replace(addressBefore)
   return code
 }
@@ -123,13 +144,8 @@ export const startSession = async (): Promise<void> => {
   isStarting.value = false
 }
 
-// A link that is opened in a tab that shows the console changes only the fragment. Captured, so that the router never sees
-// the code, and the page keeps what was entered.
-addEventListener(
-  "hashchange",
-  ({ oldURL }) => {
-    const code = takeCode(new URL(oldURL).hash || "#/")
-    if (code !== undefined) void receiveCode(code)
-  },
-  { capture: true }
-)
+// A link that is opened in a tab that shows the console changes only the fragment.
+addEventListener("hashchange", ({ oldURL }) => {
+  const code = takeCode(new URL(oldURL).hash || "#/")
+  if (code !== undefined) void receiveCode(code)
+})

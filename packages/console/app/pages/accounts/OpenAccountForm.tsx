@@ -1,6 +1,6 @@
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { TextField } from "@tollgate/ui/components/fields.tsx"
 import { useState } from "preact/hooks"
-import { Button } from "../../components/Button.tsx"
-import { TextField } from "../../components/fields.tsx"
 import { goTo, linkTo } from "../../routing/router.ts"
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/

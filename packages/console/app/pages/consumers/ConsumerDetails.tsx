@@ -1,8 +1,8 @@
+import { DefinitionList } from "@tollgate/ui/components/DefinitionList.tsx"
+import { Time } from "@tollgate/ui/components/Time.tsx"
+import { formatQuantity } from "@tollgate/ui/format/numbers.ts"
 import type { ConsumerJson } from "../../api/types.ts"
-import { DefinitionList } from "../../components/DefinitionList.tsx"
-import { Time } from "../../components/Time.tsx"
 import { formatMetadata } from "../../format/metadata.ts"
-import { formatQuantity } from "../../format/numbers.ts"
 import type { BucketParams } from "./paths.ts"
 import { TagList } from "./TagList.tsx"
 
@@ -28,13 +28,25 @@ export const ConsumerDetails = ({
   readonly params: BucketParams
   readonly consumer: ConsumerJson
 }) => {
-  const { id, description, tags = {}, metadata, managers = [], managerInvites = [], createdOn, updatedOn } = consumer
+  const {
+    id,
+    name,
+    customerKey = name,
+    description,
+    tags = {},
+    metadata,
+    managers = [],
+    managerInvites = [],
+    createdOn,
+    updatedOn
+  } = consumer
   const metadataText = formatMetadata(metadata)
   return (
     <DefinitionList
       items={[
         ["Id", <code key="id">{id}</code>],
         ["Description", description && <span class="description">{description}</span>],
+        ["Customer", <code key="customer">{customerKey}</code>],
         ["Tags", Object.keys(tags).length === 0 ? undefined : <TagList params={params} tags={tags} />],
         ["Metadata", metadataText === "" ? undefined : <MetadataText key="metadata" text={metadataText} />],
         [

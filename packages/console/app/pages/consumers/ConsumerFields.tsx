@@ -1,19 +1,22 @@
-/** The fields of a consumer that can be created and edited: description, tags and metadata. */
+/** The fields of a consumer that can be created and edited: description, customer, tags and metadata. */
+
+import { TextArea, TextField } from "@tollgate/ui/components/fields.tsx"
+import { type Pairs, PairsField } from "@tollgate/ui/components/PairsField.tsx"
 import { useState } from "preact/hooks"
 import type { ConsumerJson } from "../../api/types.ts"
-import { TextArea } from "../../components/fields.tsx"
-import { type Pairs, PairsField } from "../../components/PairsField.tsx"
 import { formatMetadata, type Metadata, parseMetadata } from "../../format/metadata.ts"
 import { checkTags, type Tags, toPairs, toTags } from "./tags.ts"
 
 interface Input {
   readonly description: string
+  readonly customerKey: string
   readonly tags: Pairs
   readonly metadata: string
 }
 
 export interface ConsumerValues {
   readonly description: string
+  readonly customerKey: string
   readonly tags: Tags
   readonly metadata: Metadata
 }
@@ -30,8 +33,9 @@ export interface ConsumerForm {
   readonly fill: (consumer: ConsumerJson) => void
 }
 
-const toInput = ({ description = "", tags, metadata }: Partial<ConsumerJson>): Input => ({
+const toInput = ({ description = "", customerKey = "", tags, metadata }: Partial<ConsumerJson>): Input => ({
   description,
+  customerKey,
   tags: toPairs(tags),
   metadata: formatMetadata(metadata)
 })
@@ -44,6 +48,7 @@ export const useConsumerForm = (consumer: Partial<ConsumerJson> = {}): ConsumerF
   const metadata = parseMetadata(input.metadata)
   const values = {
     description: input.description,
+    customerKey: input.customerKey,
     tags: toTags(input.tags, former.tags),
     metadata: metadata.value
   }
@@ -71,6 +76,13 @@ export const ConsumerFields = ({ form }: { readonly form: ConsumerForm }) => (
       rows={2}
       value={form.input.description}
       onInput={(description) => form.setInput({ description })}
+    />
+    <TextField
+      label="Customer"
+      hint="The customerKey whose subscriptions count its requests. Without one, it is the name of the consumer."
+      value={form.input.customerKey}
+      onInput={(customerKey) => form.setInput({ customerKey })}
+      autoComplete="off"
     />
     <PairsField label="Tags" addLabel="Add tag" pairs={form.input.tags} onChange={(tags) => form.setInput({ tags })} />
     {form.tagsError !== undefined && (

@@ -1,15 +1,23 @@
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { Select, TextField } from "@tollgate/ui/components/fields.tsx"
+import { useFieldText } from "@tollgate/ui/components/useFieldText.ts"
 import { useState } from "preact/hooks"
-import { Button } from "../../components/Button.tsx"
-import { TextField } from "../../components/fields.tsx"
-import { useFieldText } from "../../components/useFieldText.ts"
 import { address, goTo, linkTo } from "../../routing/router.ts"
-import { type ConsumerFilter, isFiltering, parseTag, toLinkQuery } from "./consumerFilter.ts"
+import { subscriptionStatuses } from "../metering/subscriptionStatus.ts"
+import { type ConsumerFilter, emptyFilter, isFiltering, isSearchText, parseTag, toLinkQuery } from "./consumerFilter.ts"
+import { consumerStates } from "./consumerRows.ts"
 
 const apply = (filter: ConsumerFilter): void => goTo(linkTo(address.value.segments, toLinkQuery(filter)))
 
+const stateOptions = [
+  { value: "", label: "any" },
+  ...[...consumerStates, ...subscriptionStatuses].map((state) => ({ value: state, label: state }))
+]
+
 /** Filters the list of consumers. The filter is in the address, so that links and the back button carry it. */
 export const ConsumerFilters = ({ filter }: { readonly filter: ConsumerFilter }) => {
-  const [name, setName] = useFieldText(filter.name)
+  const [search, setSearch] = useFieldText(filter.search)
+  const [searchError, setSearchError] = useState<string>()
   const [manager, setManager] = useFieldText(filter.manager)
   const [tag, setTag] = useState("")
   const [tagError, setTagError] = useState<string>()
@@ -21,14 +29,28 @@ export const ConsumerFilters = ({ filter }: { readonly filter: ConsumerFilter })
       return
     }
     setTagError(undefined)
+    const text = search.trim()
+    setSearchError(text === "" || isSearchText(text) ? undefined : "Write 2 to 32 characters.")
+    if (text !== "") {
+      if (isSearchText(text)) apply({ ...filter, search: text, manager: "", tags: [] })
+      return
+    }
     setTag("")
     const others = filter.tags.filter(([name]) => name !== parsed?.[0])
-    apply({ name: name.trim(), manager: manager.trim(), tags: parsed === undefined ? others : [...others, parsed] })
+    apply({ ...filter, search: "", manager: manager.trim(), tags: parsed === undefined ? others : [...others, parsed] })
   }
   return (
     <search>
       <form class="filters consumer-filters" onSubmit={submit}>
-        <TextField label="Exact name" type="search" value={name} onInput={setName} autoComplete="off" />
+        <TextField
+          label="Search"
+          placeholder="name, e-mail, tag, end of a key"
+          type="search"
+          value={search}
+          onInput={setSearch}
+          error={searchError}
+          autoComplete="off"
+        />
         <TextField label="Manager’s e-mail" type="search" value={manager} onInput={setManager} autoComplete="off" />
         <TextField
           label="Tag"
@@ -38,8 +60,14 @@ export const ConsumerFilters = ({ filter }: { readonly filter: ConsumerFilter })
           error={tagError}
           autoComplete="off"
         />
+        <Select
+          label="State"
+          value={filter.state}
+          onChange={(state) => apply({ ...filter, state })}
+          options={stateOptions}
+        />
         <Button type="submit">Filter</Button>
-        {isFiltering(filter) && <Button onClick={() => apply({ name: "", manager: "", tags: [] })}>Clear</Button>}
+        {isFiltering(filter) && <Button onClick={() => apply({ ...emptyFilter, sort: filter.sort })}>Clear</Button>}
       </form>
       {filter.tags.length > 0 && (
         <ul class="filter-tags" aria-label="Tags that are filtered by">

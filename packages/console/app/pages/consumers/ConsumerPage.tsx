@@ -1,21 +1,29 @@
+import { request } from "@tollgate/ui/api/request.ts"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { ConfirmDialog } from "@tollgate/ui/components/ConfirmDialog.tsx"
+import { EmptyState } from "@tollgate/ui/components/EmptyState.tsx"
+import { Notice } from "@tollgate/ui/components/Notice.tsx"
+import { ProblemNotice } from "@tollgate/ui/components/ProblemNotice.tsx"
+import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
+import { Section } from "@tollgate/ui/components/Section.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useQuery } from "@tollgate/ui/data/useQuery.ts"
 import { useState } from "preact/hooks"
-import { request } from "../../api/request.ts"
 import type { ConsumerJson } from "../../api/types.ts"
-import { Button } from "../../components/Button.tsx"
-import { ConfirmDialog } from "../../components/ConfirmDialog.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { showToast } from "../../components/toasts.tsx"
-import { useQuery } from "../../data/useQuery.ts"
+import { ScrollTarget } from "../../components/ScrollTarget.tsx"
 import type { PageParams } from "../../routing/pages.ts"
-import { goTo } from "../../routing/router.ts"
-import { canWrite } from "../../session/session.ts"
+import { goTo, linkTo } from "../../routing/router.ts"
+import { may } from "../../session/session.ts"
+import { RecentEvents } from "../events/RecentEvents.tsx"
 import { ConsumerDetails } from "./ConsumerDetails.tsx"
-import { ConsumerEvents } from "./ConsumerEvents.tsx"
+import { ConsumerRefusals } from "./ConsumerRefusals.tsx"
 import { ConsumerSubscriptions } from "./ConsumerSubscriptions.tsx"
 import { EditConsumerDialog } from "./EditConsumerDialog.tsx"
 import { KeysSection } from "./keys/KeysSection.tsx"
-import { linkToBucket, linkToBuckets, toConsumerPath } from "./paths.ts"
+import { OpenPortalButton, openPortal } from "./OpenPortalButton.tsx"
+import { linkToBucket, linkToBuckets, linkToConsumer, linkToEvents, toConsumerPath } from "./paths.ts"
 import "../../styles/consumers.css"
 
 /** One consumer: its fields, keys, subscriptions, usage and events. */
@@ -26,7 +34,8 @@ export const ConsumerPage = ({
 }) => {
   const params = { account, bucket, consumer: name }
   const path = toConsumerPath(params)
-  const [dialog, setDialog] = useState<"edit" | "remove">()
+  const [dialog, setDialog] = useState<"edit" | "stop" | "remove">()
+  const [revision, setRevision] = useState(0)
   const close = (): void => setDialog(undefined)
   const consumer = useQuery(path, (signal) =>
     request<ConsumerJson>("GET", path, {
@@ -34,44 +43,112 @@ export const ConsumerPage = ({
       signal
     })
   )
+  const change = (message: string): void => {
+    showToast(message)
+    consumer.reload()
+    setRevision((revision) => revision + 1)
+  }
+  const setDisabled = async (disabled: boolean): Promise<void> => {
+    await request("PATCH", path, { body: { disabled } })
+    change(disabled ? `Stopped ${name}` : `${name} may call again`)
+  }
+  const portal = useAction(() => openPortal(path))
+  const resume = useAction(() => setDisabled(false))
   return (
     <>
       <PageHeader
         title={name}
         parents={[
-          { label: "Key buckets", link: linkToBuckets(account) },
+          { label: "APIs", link: linkToBuckets(account) },
           { label: `Consumers in ${bucket}`, link: linkToBucket(params) }
         ]}
       >
-        {canWrite.value && consumer.data !== undefined && (
+        {consumer.data !== undefined && !consumer.data.value.disabled && <OpenPortalButton action={portal} />}
+        {consumer.data !== undefined && (
           <>
-            <Button onClick={() => setDialog("edit")}>Edit</Button>
-            <Button onClick={() => setDialog("remove")}>Remove</Button>
-          </>
-        )}
-      </PageHeader>
-      <QueryView query={consumer}>
-        {(reply) => (
-          <>
-            <ConsumerDetails params={params} consumer={reply.value} />
-            <KeysSection params={params} />
-            <ConsumerSubscriptions account={account} customerKey={name} />
-            <ConsumerEvents account={account} consumerId={reply.value.id} />
-            {dialog === "edit" && (
-              <EditConsumerDialog
-                path={path}
-                consumer={reply}
-                onClose={close}
-                onSaved={() => {
-                  close()
-                  showToast(`Saved ${name}`)
-                  consumer.reload()
-                }}
-              />
+            {may("consumers:write") && <Button onClick={() => setDialog("edit")}>Edit</Button>}
+            {!may("consumers:disable") ? null : consumer.data.value.disabled ? (
+              <Button kind="primary" onClick={() => void resume.run()} isBusy={resume.isRunning}>
+                Let it call again
+              </Button>
+            ) : (
+              <Button kind="destructive" icon="stop" onClick={() => setDialog("stop")}>
+                Stop
+              </Button>
+            )}
+            {may("consumers:write") && (
+              <Button kind="destructive" onClick={() => setDialog("remove")}>
+                Remove
+              </Button>
             )}
           </>
         )}
-      </QueryView>
+      </PageHeader>
+      {resume.problem !== undefined && <ProblemNotice problem={resume.problem} />}
+      {portal.problem !== undefined && <ProblemNotice problem={portal.problem} />}
+      {consumer.problem?.status === 404 && consumer.data === undefined ? (
+        <EmptyState title={`There is no consumer ${name}`}>
+          <p>
+            It was removed with its keys, or has another name.{" "}
+            <a href={linkTo(["accounts", account, "events"], { type: "consumer.deleted" })}>Who removed consumers</a>
+          </p>
+        </EmptyState>
+      ) : (
+        <QueryView query={consumer}>
+          {(reply) => (
+            <>
+              {reply.value.disabled && (
+                <Notice kind="warning">This consumer is stopped: requests with any of its keys get 401.</Notice>
+              )}
+              <ConsumerDetails params={params} consumer={reply.value} />
+              <KeysSection params={params} />
+              {may("decisions:read") && (
+                <ConsumerRefusals params={params} linkToUsage={linkToConsumer(params, { section: "usage" })} />
+              )}
+              <ScrollTarget name="usage">
+                <ConsumerSubscriptions params={params} customerKey={reply.value.customerKey ?? name} />
+              </ScrollTarget>
+              <Section
+                title="Latest events"
+                actions={
+                  <>
+                    <Button isSmall label="Refresh events" onClick={() => setRevision(revision + 1)}>
+                      Refresh
+                    </Button>
+                    <a href={linkToEvents(account, reply.value.id)}>All events of this consumer</a>
+                  </>
+                }
+              >
+                <RecentEvents account={account} subject={reply.value.id} revision={revision} />
+              </Section>
+              {dialog === "edit" && (
+                <EditConsumerDialog
+                  path={path}
+                  consumer={reply}
+                  onClose={close}
+                  onSaved={() => {
+                    close()
+                    change(`Saved ${name}`)
+                  }}
+                />
+              )}
+            </>
+          )}
+        </QueryView>
+      )}
+      {dialog === "stop" && (
+        <ConfirmDialog
+          title={`Stop ${name}`}
+          confirmLabel="Stop consumer"
+          onClose={close}
+          onConfirm={() => setDisabled(true)}
+        >
+          <p>
+            Requests with any of its keys are refused at once, until you let it call again. Nothing is removed, and its
+            subscriptions stay.
+          </p>
+        </ConfirmDialog>
+      )}
       {dialog === "remove" && (
         <ConfirmDialog
           title={`Remove ${name}`}

@@ -1,78 +1,246 @@
-import { Badge } from "../../components/Badge.tsx"
-import { EmptyState } from "../../components/EmptyState.tsx"
-import { Plot } from "../../components/Plot.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { QuotaBar } from "../../components/QuotaBar.tsx"
-import { Section } from "../../components/Section.tsx"
-import { Time } from "../../components/Time.tsx"
-import { useQuery } from "../../data/useQuery.ts"
-import { formatQuantity } from "../../format/numbers.ts"
+import { type Reply, request } from "@tollgate/ui/api/request.ts"
+import { Badge } from "@tollgate/ui/components/Badge.tsx"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { EmptyState } from "@tollgate/ui/components/EmptyState.tsx"
+import { Notice } from "@tollgate/ui/components/Notice.tsx"
+import { Plot } from "@tollgate/ui/components/Plot.tsx"
+import { ProblemNotice } from "@tollgate/ui/components/ProblemNotice.tsx"
+import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
+import { Section } from "@tollgate/ui/components/Section.tsx"
+import { Time } from "@tollgate/ui/components/Time.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useQuery } from "@tollgate/ui/data/useQuery.ts"
+import { formatQuantity } from "@tollgate/ui/format/numbers.ts"
+import { useState } from "preact/hooks"
+import type { QuotasJson, SubscriptionJson } from "../../api/types.ts"
+import { MeterQuota } from "../../components/MeterQuota.tsx"
 import { linkTo } from "../../routing/router.ts"
-import { addUsage, type BucketUsage, loadUsage, maxSubscriptions, type SubscriptionUsage } from "./subscriptionUsage.ts"
+import { may, maySell } from "../../session/session.ts"
+import { CreditList } from "../metering/CreditList.tsx"
+import { GiveCreditDialog } from "../metering/GiveCreditDialog.tsx"
+import { linkToBucket, toCustomerPath, toSubscriptionPath } from "../metering/meteringAddresses.ts"
+import { OverridesDialog } from "../metering/OverridesDialog.tsx"
+import { CancelPlanDialog, ChangePlanDialog } from "./ChangePlanDialog.tsx"
+import { ExtendTrialDialog } from "./ExtendTrialDialog.tsx"
+import type { ConsumerParams } from "./paths.ts"
+import {
+  addUsage,
+  addUsesOfKeys,
+  type BucketUsage,
+  loadUsage,
+  maxSubscriptions,
+  type SubscriptionUsage
+} from "./subscriptionUsage.ts"
+import { UsageByKey } from "./UsageByKey.tsx"
 
 const consumingStatuses = ["active", "trialing", "past-due"]
 
+interface Changing {
+  readonly bucket: string
+  readonly onChange: () => void
+}
+
+const PendingChange = ({
+  customerKey,
+  pendingChange: { status, planExternalIds = [], effectiveOn },
+  bucket,
+  onChange
+}: Changing & {
+  readonly customerKey: string
+  readonly pendingChange: NonNullable<SubscriptionJson["pendingChange"]>
+}) => {
+  const withdraw = useAction(async () => {
+    await request("DELETE", `${toCustomerPath(bucket, customerKey)}/pending-change`)
+    showToast("The change was withdrawn.")
+    onChange()
+  })
+  return (
+    <Notice kind="warning">
+      {status === undefined ? `Changes to ${planExternalIds.join(", ")}` : "Ends"} <Time value={effectiveOn} />{" "}
+      {maySell() && (
+        <Button isSmall onClick={() => void withdraw.run()} isBusy={withdraw.isRunning}>
+          Withdraw
+        </Button>
+      )}
+      {withdraw.problem !== undefined && <ProblemNotice problem={withdraw.problem} />}
+    </Notice>
+  )
+}
+
+type OpenDialog = { readonly kind: "trial" | "overrides"; readonly reply: Reply<SubscriptionJson> }
+
 const Subscription = ({
   link,
-  item: { subscription, quotas }
-}: {
+  item: { subscription, quotas },
+  bucket,
+  onChange
+}: Changing & {
   readonly link: string
   readonly item: SubscriptionUsage
-}) => (
-  <li class="card">
-    <p>
-      <a href={link}>{subscription.planExternalIds.join(", ")}</a>{" "}
-      <Badge tone={consumingStatuses.includes(subscription.status) ? "good" : "warning"}>{subscription.status}</Badge>
-    </p>
-    {Object.entries(quotas.meters).map(([meter, { used, max }]) => (
-      <QuotaBar key={meter} label={meter} used={used} max={max} />
-    ))}
-    <p class="hint">
-      Resets <Time value={quotas.resetsOn} />
-    </p>
-  </li>
-)
+}) => {
+  const [dialog, setDialog] = useState<OpenDialog>()
+  // The dialogs change the subscription as it is now.
+  const open = useAction(async (kind: OpenDialog["kind"]) => {
+    const reply = await request<SubscriptionJson>("GET", toSubscriptionPath(bucket, subscription.id))
+    setDialog({ kind, reply })
+  })
+  const shared = { bucket, onSaved: onChange, onClose: () => setDialog(undefined) }
+  return (
+    <li class="card">
+      <p>
+        <a href={link}>{subscription.planExternalIds.join(", ")}</a>{" "}
+        <Badge tone={consumingStatuses.includes(subscription.status) ? "good" : "warning"}>{subscription.status}</Badge>
+      </p>
+      {Object.entries(quotas.meters).map(([meter, quota]) => (
+        <a key={meter} class="plain-link" href={link}>
+          <MeterQuota label={meter} quota={quota} />
+        </a>
+      ))}
+      <p class="hint">
+        Resets <Time value={quotas.resetsOn} />
+      </p>
+      {subscription.trialEndDate !== undefined && subscription.status === "trialing" && (
+        <p class="hint">
+          The trial ends <Time value={subscription.trialEndDate} />
+        </p>
+      )}
+      {subscription.pendingChange !== undefined && (
+        <PendingChange
+          customerKey={subscription.customerKey}
+          pendingChange={subscription.pendingChange}
+          bucket={bucket}
+          onChange={onChange}
+        />
+      )}
+      {maySell() && (
+        <div class="form-actions">
+          {subscription.status === "trialing" && (
+            <Button isSmall onClick={() => void open.run("trial")}>
+              Extend the trial
+            </Button>
+          )}
+          <Button isSmall onClick={() => void open.run("overrides")}>
+            Override limits
+          </Button>
+        </div>
+      )}
+      {open.problem !== undefined && <ProblemNotice problem={open.problem} />}
+      {dialog?.kind === "trial" && <ExtendTrialDialog {...shared} subscription={dialog.reply.value} />}
+      {dialog?.kind === "overrides" && (
+        <OverridesDialog {...shared} subscription={dialog.reply.value} version={dialog.reply.version} />
+      )}
+    </li>
+  )
+}
+
+/** The quotas of all subscriptions of a customer. */
+const mergeQuotas = ([first, ...others]: ReadonlyArray<SubscriptionUsage>): QuotasJson | undefined =>
+  first && {
+    ...first.quotas,
+    meters: Object.assign({}, ...[first, ...others].map(({ quotas }) => quotas.meters)) as QuotasJson["meters"]
+  }
 
 const Bucket = ({
+  params,
   account,
-  usage: { bucket, total, subscriptions }
+  customerKey,
+  usage: { bucket, total, subscriptions },
+  onChange
 }: {
+  readonly params: ConsumerParams
   readonly account: string
+  readonly customerKey: string
   readonly usage: BucketUsage
+  readonly onChange: () => void
 }) => {
+  const [dialog, setDialog] = useState<"plan" | "cancel" | "credit">()
+  const [revision, setRevision] = useState(0)
+  const quotas = mergeQuotas(subscriptions)
   const name = bucket.name ?? bucket.id
+  const isServed = subscriptions.some(({ subscription: { status } }) => consumingStatuses.includes(status))
+  const shared = { bucket: bucket.id, customerKey, onSaved: onChange, onClose: () => setDialog(undefined) }
   return (
     <>
       <h3>
         <a href={linkTo(["accounts", account, "metering", bucket.id])}>{name}</a>
       </h3>
+      {maySell() && (
+        <div class="form-actions">
+          <Button isSmall label={`Change plan in ${name}`} onClick={() => setDialog("plan")}>
+            Change plan
+          </Button>
+          {may("grants:write") && quotas !== undefined && (
+            <Button isSmall label={`Give credit in ${name}`} onClick={() => setDialog("credit")}>
+              Give credit
+            </Button>
+          )}
+          {isServed && (
+            <Button isSmall label={`Cancel subscription in ${name}`} onClick={() => setDialog("cancel")}>
+              Cancel subscription
+            </Button>
+          )}
+        </div>
+      )}
       <ul class="plain-list cards">
         {subscriptions.map((item) => (
           <Subscription
             key={item.subscription.id}
             link={linkTo(["accounts", account, "metering", bucket.id, "subscriptions", item.subscription.id])}
             item={item}
+            bucket={bucket.id}
+            onChange={onChange}
           />
         ))}
       </ul>
       {total > maxSubscriptions && (
         <p class="hint">
-          The first {maxSubscriptions} of {formatQuantity(total, "subscription")}.
+          The first {maxSubscriptions} of{" "}
+          <a href={linkToBucket(account, bucket.id, { tab: "subscriptions", customerKey })}>
+            {formatQuantity(total, "subscription")}
+          </a>
+          .
         </p>
       )}
       <Plot title={`Usage of the last 30 days in ${name}`} {...addUsage(subscriptions.map(({ usage }) => usage))} />
+      <UsageByKey
+        params={params}
+        title={`Usage of the last 30 days by key in ${name}`}
+        uses={addUsesOfKeys(subscriptions.map(({ usage }) => usage))}
+      />
+      <h4>Credit in {name}</h4>
+      <CreditList
+        account={account}
+        bucket={bucket.id}
+        customerKey={customerKey}
+        revision={revision}
+        onChange={onChange}
+      />
+      {dialog === "credit" && quotas !== undefined && (
+        <GiveCreditDialog
+          {...shared}
+          quotas={quotas}
+          onSaved={() => {
+            setRevision(revision + 1)
+            onChange()
+          }}
+        />
+      )}
+      {dialog === "plan" && <ChangePlanDialog {...shared} />}
+      {dialog === "cancel" && <CancelPlanDialog {...shared} />}
     </>
   )
 }
 
 /** The subscriptions whose customer key is the name of the consumer, with their quotas and usage. */
 export const ConsumerSubscriptions = ({
-  account,
+  params,
   customerKey
 }: {
-  readonly account: string
+  readonly params: ConsumerParams
   readonly customerKey: string
 }) => {
+  const { account } = params
   const usage = useQuery(`usage ${account} ${customerKey}`, (signal) => loadUsage(account, customerKey, signal))
   return (
     <Section title="Subscriptions and usage">
@@ -81,12 +249,22 @@ export const ConsumerSubscriptions = ({
           buckets.length === 0 ? (
             <EmptyState title="No subscriptions">
               <p>
-                Subscribe this consumer to a plan in <a href={linkTo(["accounts", account, "metering"])}>Metering</a>,
-                with the customer key “{customerKey}”, to count and limit its usage.
+                Subscribe this consumer to a plan in{" "}
+                <a href={linkTo(["accounts", account, "metering"])}>Plans and usage</a>, as the customer “{customerKey}
+                ”, to count and limit its usage.
               </p>
             </EmptyState>
           ) : (
-            buckets.map((usage) => <Bucket key={usage.bucket.id} account={account} usage={usage} />)
+            buckets.map((bucket) => (
+              <Bucket
+                key={bucket.bucket.id}
+                params={params}
+                account={account}
+                customerKey={customerKey}
+                usage={bucket}
+                onChange={usage.reload}
+              />
+            ))
           )
         }
       </QueryView>

@@ -1,15 +1,15 @@
+import { Button, LinkButton } from "@tollgate/ui/components/Button.tsx"
+import { SecretDialog } from "@tollgate/ui/components/SecretDialog.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
 import { useState } from "preact/hooks"
 import type { ConsumerJson } from "../../api/types.ts"
-import { Button } from "../../components/Button.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
-import { SecretDialog } from "../../components/SecretDialog.tsx"
-import { showToast } from "../../components/toasts.tsx"
 import type { PageParams } from "../../routing/pages.ts"
 import { goTo } from "../../routing/router.ts"
-import { canWrite } from "../../session/session.ts"
+import { canWrite, may } from "../../session/session.ts"
 import { ConsumerList } from "./ConsumerList.tsx"
 import { CreateConsumerDialog } from "./CreateConsumerDialog.tsx"
-import { linkToBuckets, linkToConsumer } from "./paths.ts"
+import { linkToBuckets, linkToConsumer, linkToRefusals } from "./paths.ts"
 import { VerifyKeyForm } from "./VerifyKeyForm.tsx"
 import "../../styles/consumers.css"
 
@@ -21,7 +21,8 @@ export const ConsumersPage = ({ params: { account = "", bucket = "" } }: { reado
   const open = ({ name }: ConsumerJson): void => goTo(linkToConsumer({ ...params, consumer: name }))
   return (
     <>
-      <PageHeader title={`Consumers in ${bucket}`} parents={[{ label: "Key buckets", link: linkToBuckets(account) }]}>
+      <PageHeader title={`Consumers in ${bucket}`} parents={[{ label: "APIs", link: linkToBuckets(account) }]}>
+        {may("decisions:read") && <LinkButton href={linkToRefusals(params)}>Refused requests</LinkButton>}
         {canWrite.value && (
           <Button kind="primary" onClick={() => setIsCreating(true)}>
             Create consumer

@@ -1,11 +1,11 @@
+import { request } from "@tollgate/ui/api/request.ts"
+import { FormDialog } from "@tollgate/ui/components/FormDialog.tsx"
+import { Checkbox, Select, TextArea, TextField } from "@tollgate/ui/components/fields.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useIdempotencyKey } from "@tollgate/ui/data/useIdempotencyKey.ts"
 import { useState } from "preact/hooks"
 import { isConsumerName } from "../../api/consumerName.ts"
-import { request } from "../../api/request.ts"
 import type { ConsumerJson } from "../../api/types.ts"
-import { FormDialog } from "../../components/FormDialog.tsx"
-import { Checkbox, Select, TextArea, TextField } from "../../components/fields.tsx"
-import { useAction } from "../../data/useAction.ts"
-import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
 import { ConsumerFields, useConsumerForm } from "./ConsumerFields.tsx"
 import { type ManagerKind, parseManagers } from "./managers.ts"
 import { type BucketParams, toBucketPath } from "./paths.ts"
@@ -42,10 +42,11 @@ export const CreateConsumerDialog = ({ params, onCreated, onClose }: CreateConsu
     setNameError(isNamed ? undefined : "Use up to 128 lower-case letters, digits and “-”.")
     setManagersError(managers.error)
     if (values === undefined || managers.error !== undefined || !isNamed) return
-    const { description, tags, metadata } = values
+    const { description, customerKey, tags, metadata } = values
     const body = {
       name,
       ...(description === "" ? {} : { description }),
+      ...(customerKey === "" ? {} : { customerKey }),
       ...(Object.keys(tags).length === 0 ? {} : { tags }),
       ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
       ...(managers.value.length === 0 ? {} : { managers: managers.value })

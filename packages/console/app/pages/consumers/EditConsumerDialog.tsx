@@ -1,9 +1,9 @@
-import type { Reply } from "../../api/request.ts"
+import type { Reply } from "@tollgate/ui/api/request.ts"
+import { type ConflictField, ConflictNotice } from "@tollgate/ui/components/ConflictNotice.tsx"
+import { FormDialog } from "@tollgate/ui/components/FormDialog.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useVersionedEdit } from "@tollgate/ui/data/useVersionedEdit.ts"
 import type { ConsumerJson } from "../../api/types.ts"
-import { type ConflictField, ConflictNotice } from "../../components/ConflictNotice.tsx"
-import { FormDialog } from "../../components/FormDialog.tsx"
-import { useAction } from "../../data/useAction.ts"
-import { useVersionedEdit } from "../../data/useVersionedEdit.ts"
 import { formatMetadata } from "../../format/metadata.ts"
 import { ConsumerFields, type ConsumerValues, useConsumerForm } from "./ConsumerFields.tsx"
 import { formatTags } from "./tags.ts"
@@ -17,6 +17,7 @@ export interface EditConsumerDialogProps {
 
 const compare = (mine: ConsumerValues, theirs: ConsumerJson): ReadonlyArray<ConflictField> => [
   { label: "Description", mine: mine.description, theirs: theirs.description ?? "" },
+  { label: "Customer", mine: mine.customerKey, theirs: theirs.customerKey ?? "" },
   { label: "Tags", mine: formatTags(mine.tags), theirs: formatTags(theirs.tags) },
   { label: "Metadata", mine: formatMetadata(mine.metadata), theirs: formatMetadata(theirs.metadata) }
 ]
@@ -28,8 +29,9 @@ export const EditConsumerDialog = ({ path, consumer, onSaved, onClose }: EditCon
   const action = useAction(async () => {
     const values = form.check()
     if (values === undefined) return
-    const { description, tags, metadata } = values
-    if (await save({ description: description || null, tags, metadata })) onSaved()
+    const { description, customerKey, tags, metadata } = values
+    const texts = { description: description || null, customerKey: customerKey || null }
+    if (await save({ ...texts, tags, metadata })) onSaved()
   })
   return (
     <FormDialog title={`Edit ${consumer.value.name}`} submitLabel="Save" action={action} onClose={onClose}>

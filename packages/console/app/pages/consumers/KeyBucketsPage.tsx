@@ -1,70 +1,52 @@
-import { get, toPath } from "../../api/request.ts"
-import type { NamedJson, PageJson } from "../../api/types.ts"
-import { EmptyState } from "../../components/EmptyState.tsx"
+import { toPath } from "@tollgate/ui/api/request.ts"
+import { EmptyState } from "@tollgate/ui/components/EmptyState.tsx"
+import { Time } from "@tollgate/ui/components/Time.tsx"
+import { useEffect } from "preact/hooks"
+import type { NamedJson } from "../../api/types.ts"
+import { PagedTable } from "../../components/PagedTable.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
-import { Pager } from "../../components/Pager.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { Table } from "../../components/Table.tsx"
-import { Time } from "../../components/Time.tsx"
-import { useFormerData } from "../../data/useFormerData.ts"
-import { useQuery } from "../../data/useQuery.ts"
+import { useList } from "../../data/useList.ts"
 import type { PageParams } from "../../routing/pages.ts"
-import { parseOffset } from "../../routing/parseOffset.ts"
-import { address, setQuery } from "../../routing/router.ts"
+import { address, replaceAddress } from "../../routing/router.ts"
 import { OpenBucketForm } from "./OpenBucketForm.tsx"
 import { linkToBucket } from "./paths.ts"
 
-const limit = 50
-
-/** The key buckets of an account. */
+/** The key buckets of an account. If there is only one, it is opened instead. */
 export const KeyBucketsPage = ({ params }: { readonly params: PageParams }) => {
   const { account = "" } = params
-  const offset = parseOffset(address.value.query["offset"])
-  const buckets = useFormerData(
-    useQuery(`key buckets ${account} ${offset}`, (signal) =>
-      get<PageJson<NamedJson>>(toPath("/v1/accounts", account, "key-buckets"), { limit, offset }, signal)
-    )
-  )
+  const buckets = useList<NamedJson>(toPath("/v1/accounts", account, "key-buckets"))
+  const isOnlyOne = buckets.data?.total === 1 && address.value.query["all"] === undefined
+  const only = isOnlyOne ? buckets.data?.data[0] : undefined
+  useEffect(() => {
+    if (only !== undefined) replaceAddress(linkToBucket({ account, bucket: only.name }))
+  }, [only?.name])
   return (
     <>
       <PageHeader title="Consumers" />
-      <QueryView query={buckets}>
-        {({ data, total }) =>
-          total === 0 ? (
-            <EmptyState title="There is no key bucket yet">
-              <p>
-                A key bucket holds the consumers of one environment or one API, such as “production”. It exists as soon
-                as you create its first consumer. Name yours:
-              </p>
-              <OpenBucketForm account={account} />
-            </EmptyState>
-          ) : (
-            <>
-              <p class="hint">Consumers and their keys are in key buckets.</p>
-              <Table
-                caption="Key buckets"
-                rows={data}
-                getKey={({ name }) => name}
-                columns={[
-                  {
-                    title: "Key bucket",
-                    render: ({ name }) => <a href={linkToBucket({ account, bucket: name })}>{name}</a>
-                  },
-                  { title: "Since", render: ({ createdOn }) => <Time value={createdOn} /> }
-                ]}
-              />
-              <Pager
-                offset={offset}
-                limit={limit}
-                total={total}
-                shown={data.length}
-                onChange={(offset) => setQuery({ offset: offset || undefined })}
-              />
-              <OpenBucketForm account={account} />
-            </>
-          )
+      <PagedTable
+        list={buckets}
+        caption="APIs"
+        getKey={({ name }) => name}
+        empty={
+          <EmptyState title="There is no API yet">
+            <p>
+              The consumers of one API or one environment of it, such as “production”, are together: programs call it a
+              key bucket. It exists as soon as you create its first consumer. Name yours:
+            </p>
+            <OpenBucketForm account={account} />
+          </EmptyState>
         }
-      </QueryView>
+        columns={[
+          { title: "API", render: ({ name }) => <a href={linkToBucket({ account, bucket: name })}>{name}</a> },
+          { title: "Since", render: ({ createdOn }) => <Time value={createdOn} /> }
+        ]}
+        footer={() => (
+          <>
+            <p class="hint">Each API has consumers of its own.</p>
+            <OpenBucketForm account={account} />
+          </>
+        )}
+      />
     </>
   )
 }

@@ -1,6 +1,6 @@
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { TextField } from "@tollgate/ui/components/fields.tsx"
 import { useState } from "preact/hooks"
-import { Button } from "../../components/Button.tsx"
-import { TextField } from "../../components/fields.tsx"
 import { goTo } from "../../routing/router.ts"
 import { linkToBucket } from "./paths.ts"
 
@@ -18,7 +18,7 @@ export const OpenBucketForm = ({ account }: { readonly account: string }) => {
   }
   return (
     <form class="form inline" onSubmit={submit}>
-      <TextField label="Open a key bucket by name" value={name} onInput={setName} error={error} autoComplete="off" />
+      <TextField label="Open an API by name" value={name} onInput={setName} error={error} autoComplete="off" />
       <Button type="submit">Open</Button>
     </form>
   )

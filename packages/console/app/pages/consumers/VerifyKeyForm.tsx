@@ -1,22 +1,50 @@
+import { request } from "@tollgate/ui/api/request.ts"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { DefinitionList } from "@tollgate/ui/components/DefinitionList.tsx"
+import { TextField } from "@tollgate/ui/components/fields.tsx"
+import { Notice } from "@tollgate/ui/components/Notice.tsx"
+import { ProblemNotice } from "@tollgate/ui/components/ProblemNotice.tsx"
+import { Section } from "@tollgate/ui/components/Section.tsx"
+import { Time } from "@tollgate/ui/components/Time.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
 import { useRef, useState } from "preact/hooks"
-import { request } from "../../api/request.ts"
 import type { VerificationJson } from "../../api/types.ts"
-import { Button } from "../../components/Button.tsx"
-import { DefinitionList } from "../../components/DefinitionList.tsx"
-import { TextField } from "../../components/fields.tsx"
-import { Notice } from "../../components/Notice.tsx"
-import { ProblemNotice } from "../../components/ProblemNotice.tsx"
-import { Section } from "../../components/Section.tsx"
-import { Time } from "../../components/Time.tsx"
-import { useAction } from "../../data/useAction.ts"
 import { formatMetadata } from "../../format/metadata.ts"
+import { describeReason } from "../refusals/reasons.ts"
 import { type BucketParams, linkToConsumer, toBucketPath } from "./paths.ts"
 import { TagList } from "./TagList.tsx"
 
+/** Why a key is not valid, as far as the person may know. */
+const NotValid = ({
+  params,
+  result: { refusal, keyId, consumerName }
+}: {
+  readonly params: BucketParams
+  readonly result: Extract<VerificationJson, { readonly valid: false }>
+}) => (
+  <Notice kind="warning">
+    {refusal === undefined ? (
+      `Not valid: the key is unknown in ${params.bucket}, has expired, is disabled, or its consumer is.`
+    ) : (
+      <>
+        <strong>Not valid: {describeReason(refusal)}</strong>
+        <DefinitionList
+          items={[
+            ["Reason", <code key="reason">{refusal}</code>],
+            [
+              "Consumer",
+              consumerName && <a href={linkToConsumer({ ...params, consumer: consumerName })}>{consumerName}</a>
+            ],
+            ["Key", keyId && <code>{keyId}</code>]
+          ]}
+        />
+      </>
+    )}
+  </Notice>
+)
+
 const Result = ({ params, result }: { readonly params: BucketParams; readonly result: VerificationJson }) => {
-  if (!result.valid) {
-    return <Notice kind="warning">Not valid: the key is unknown in {params.bucket}, has expired or is disabled.</Notice>
-  }
+  if (!result.valid) return <NotValid params={params} result={result} />
   const { consumer, keyId, expiresOn, scopes } = result
   const metadata = formatMetadata(consumer.metadata)
   return (

@@ -1,6 +1,6 @@
 /** Where the items of these pages are: in the HTTP API and in the console. */
-import { toPath } from "../../api/request.ts"
-import { linkTo } from "../../routing/router.ts"
+import { toPath } from "@tollgate/ui/api/request.ts"
+import { type LinkQuery, linkTo } from "../../routing/router.ts"
 
 export interface BucketParams {
   readonly account: string
@@ -17,13 +17,17 @@ export const toBucketPath = ({ account, bucket }: BucketParams): string =>
 export const toConsumerPath = (params: ConsumerParams): string =>
   toPath(`${toBucketPath(params)}/consumers`, params.consumer)
 
-export const linkToBuckets = (account: string): string => linkTo(["accounts", account, "consumers"])
+/** The list of key buckets, even if there is only one. */
+export const linkToBuckets = (account: string): string => linkTo(["accounts", account, "consumers"], { all: 1 })
 
 export const linkToBucket = ({ account, bucket }: BucketParams): string =>
   linkTo(["accounts", account, "consumers", bucket])
 
-export const linkToConsumer = ({ account, bucket, consumer }: ConsumerParams): string =>
-  linkTo(["accounts", account, "consumers", bucket, consumer])
+export const linkToConsumer = ({ account, bucket, consumer }: ConsumerParams, query: LinkQuery = {}): string =>
+  linkTo(["accounts", account, "consumers", bucket, consumer], query)
+
+export const linkToRefusals = ({ account, bucket }: BucketParams, query: LinkQuery = {}): string =>
+  linkTo(["accounts", account, "refusals", bucket], query)
 
 export const linkToEvents = (account: string, subject: string): string =>
   linkTo(["accounts", account, "events"], { subject })

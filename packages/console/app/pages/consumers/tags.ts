@@ -1,6 +1,7 @@
 /** Tags as they are typed and as the API takes them. */
+
+import type { Pairs } from "@tollgate/ui/components/PairsField.tsx"
 import type { ConsumerJson } from "../../api/types.ts"
-import type { Pairs } from "../../components/PairsField.tsx"
 
 export type Tags = NonNullable<ConsumerJson["tags"]>
 

@@ -1,6 +1,6 @@
+import { getFieldError } from "@tollgate/ui/api/getFieldError.ts"
+import { TextField } from "@tollgate/ui/components/fields.tsx"
 import { useEffect, useState } from "preact/hooks"
-import { getFieldError } from "../../api/getFieldError.ts"
-import { TextField } from "../../components/fields.tsx"
 import { DeployProgress } from "./DeployProgress.tsx"
 import { DropZone } from "./DropZone.tsx"
 import { RunView } from "./RunView.tsx"

@@ -1,7 +1,7 @@
-import { Button } from "../../components/Button.tsx"
-import { Notice } from "../../components/Notice.tsx"
-import { ProblemNotice } from "../../components/ProblemNotice.tsx"
-import { formatBytes, formatQuantity, formatShare } from "../../format/numbers.ts"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { Notice } from "@tollgate/ui/components/Notice.tsx"
+import { ProblemNotice } from "@tollgate/ui/components/ProblemNotice.tsx"
+import { formatBytes, formatQuantity, formatShare } from "@tollgate/ui/format/numbers.ts"
 import type { Source } from "./archive/Source.ts"
 import type { Deploy } from "./useDeploy.ts"
 

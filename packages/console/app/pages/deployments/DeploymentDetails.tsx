@@ -1,9 +1,9 @@
+import { Badge } from "@tollgate/ui/components/Badge.tsx"
+import { CopyButton } from "@tollgate/ui/components/CopyButton.tsx"
+import { DefinitionList } from "@tollgate/ui/components/DefinitionList.tsx"
+import { ExternalLink } from "@tollgate/ui/components/ExternalLink.tsx"
+import { Time } from "@tollgate/ui/components/Time.tsx"
 import type { DeploymentJson } from "../../api/types.ts"
-import { Badge } from "../../components/Badge.tsx"
-import { CopyButton } from "../../components/CopyButton.tsx"
-import { DefinitionList } from "../../components/DefinitionList.tsx"
-import { ExternalLink } from "../../components/ExternalLink.tsx"
-import { Time } from "../../components/Time.tsx"
 import { linkTo } from "../../routing/router.ts"
 import { StateBadge } from "./deploymentBadges.tsx"
 
@@ -31,6 +31,12 @@ export const DeploymentDetails = ({ deployment }: { readonly deployment: Deploym
         <>
           <StateBadge state={deployment.state} />{" "}
           <Badge>{deployment.environmentType === "PRODUCTION" ? "production" : "preview"}</Badge>
+          {deployment.isPinned && (
+            <>
+              {" "}
+              <Badge tone="warning">pinned</Badge>
+            </>
+          )}
         </>
       ],
       ["Last run", messages[deployment.message]],

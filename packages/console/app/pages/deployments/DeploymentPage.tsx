@@ -1,21 +1,22 @@
+import { get, request, toPath } from "@tollgate/ui/api/request.ts"
+import { Button, LinkButton } from "@tollgate/ui/components/Button.tsx"
+import { ConfirmDialog } from "@tollgate/ui/components/ConfirmDialog.tsx"
+import { EmptyState } from "@tollgate/ui/components/EmptyState.tsx"
+import { ProblemNotice } from "@tollgate/ui/components/ProblemNotice.tsx"
+import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
+import { Section } from "@tollgate/ui/components/Section.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useQuery } from "@tollgate/ui/data/useQuery.ts"
 import { useState } from "preact/hooks"
-import { get, request, toPath } from "../../api/request.ts"
 import type { DeploymentJson, PageJson } from "../../api/types.ts"
-import { Button, LinkButton } from "../../components/Button.tsx"
-import { ConfirmDialog } from "../../components/ConfirmDialog.tsx"
-import { EmptyState } from "../../components/EmptyState.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
-import { ProblemNotice } from "../../components/ProblemNotice.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { Section } from "../../components/Section.tsx"
-import { showToast } from "../../components/toasts.tsx"
-import { useAction } from "../../data/useAction.ts"
-import { useQuery } from "../../data/useQuery.ts"
 import type { PageParams } from "../../routing/pages.ts"
 import { goTo, linkTo } from "../../routing/router.ts"
-import { canWrite } from "../../session/session.ts"
+import { canWrite, may } from "../../session/session.ts"
 import { DeploymentDetails } from "./DeploymentDetails.tsx"
 import { RunView } from "./RunView.tsx"
+import { ServeVersion } from "./ServeVersion.tsx"
 import type { DeploymentVersionJson } from "./types.ts"
 import { VersionTable } from "./VersionTable.tsx"
 import "../../styles/activity.css"
@@ -60,7 +61,7 @@ export const DeploymentPage = ({ params }: { readonly params: PageParams }) => {
             <LinkButton href={linkTo(["accounts", account, "deployments", project], { branch: deployment.branchName })}>
               Upload a new version
             </LinkButton>
-            <Button kind="danger" onClick={() => setIsRemoving(true)}>
+            <Button kind="destructive" onClick={() => setIsRemoving(true)}>
               Remove
             </Button>
           </>
@@ -91,9 +92,31 @@ export const DeploymentPage = ({ params }: { readonly params: PageParams }) => {
                 </Section>
               )}
               <Section title="Versions">
-                <VersionTable versions={versions} />
+                {deployment.isPinned && (
+                  <p class="hint">This deployment is pinned: new versions wait until you promote one.</p>
+                )}
+                <VersionTable
+                  versions={versions}
+                  renderAction={
+                    may("deployments:write")
+                      ? (version) => (
+                          <ServeVersion
+                            deployment={deployment}
+                            version={version}
+                            versions={versions}
+                            path={path}
+                            onServed={() => {
+                              setRuns((runs) => runs + 1)
+                              query.reload()
+                            }}
+                          />
+                        )
+                      : undefined
+                  }
+                />
                 <p class="hint">
-                  The last ten versions are listed. Redeploying runs the source of the newest one again.
+                  The last ten versions are listed, and those that are kept. Redeploying runs the source of the newest
+                  one again.
                 </p>
               </Section>
             </>

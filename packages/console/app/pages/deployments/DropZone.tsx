@@ -1,6 +1,6 @@
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { Notice } from "@tollgate/ui/components/Notice.tsx"
 import { useEffect, useRef, useState } from "preact/hooks"
-import { Button } from "../../components/Button.tsx"
-import { Notice } from "../../components/Notice.tsx"
 import { limitsText } from "./archive/limits.ts"
 import { getDroppedEntries, readDrop } from "./archive/readDrop.ts"
 import { readFileList } from "./archive/readFileList.ts"

@@ -1,8 +1,8 @@
-import { get, toPath } from "../../api/request.ts"
+import { get, toPath } from "@tollgate/ui/api/request.ts"
+import { Time } from "@tollgate/ui/components/Time.tsx"
+import { useQuery } from "@tollgate/ui/data/useQuery.ts"
+import { formatBytes } from "@tollgate/ui/format/numbers.ts"
 import type { PageJson } from "../../api/types.ts"
-import { Time } from "../../components/Time.tsx"
-import { useQuery } from "../../data/useQuery.ts"
-import { formatBytes } from "../../format/numbers.ts"
 import { RunBadge } from "./deploymentBadges.tsx"
 import type { DeploymentVersionJson } from "./types.ts"
 

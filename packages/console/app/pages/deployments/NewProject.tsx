@@ -1,5 +1,5 @@
+import { TextField } from "@tollgate/ui/components/fields.tsx"
 import { useState } from "preact/hooks"
-import { TextField } from "../../components/fields.tsx"
 import { linkTo } from "../../routing/router.ts"
 import { DeployPanel } from "./DeployPanel.tsx"
 

@@ -1,11 +1,11 @@
-import { EmptyState } from "../../components/EmptyState.tsx"
+import { EmptyState } from "@tollgate/ui/components/EmptyState.tsx"
 
 export const NotConfigured = () => (
   <EmptyState title="This server has no deployments">
     <p>
-      Deployments are off unless they are configured. Pass <code>deployments</code> and <code>publicUrl</code> to{" "}
-      <code>createTollgate</code>, for example <code>deployments: sites(&#123; folder: "data/sites" &#125;)</code> of{" "}
-      <code>@tollgate/sites</code>.
+      Deployments are a module. Pass <code>publicUrl</code> and{" "}
+      <code>modules: [deployments(sites(&#123; folder: "data/sites" &#125;))]</code> to <code>createTollgate</code>,
+      with <code>@tollgate/deployments</code> and <code>@tollgate/sites</code>.
     </p>
   </EmptyState>
 )

@@ -1,20 +1,26 @@
+import { get, toPath } from "@tollgate/ui/api/request.ts"
+import { CodeBlock } from "@tollgate/ui/components/CodeBlock.tsx"
+import { DefinitionList } from "@tollgate/ui/components/DefinitionList.tsx"
+import { ExternalLink } from "@tollgate/ui/components/ExternalLink.tsx"
+import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
+import { useInterval } from "@tollgate/ui/data/useInterval.ts"
+import { useQuery } from "@tollgate/ui/data/useQuery.ts"
+import { formatBytes, formatQuantity } from "@tollgate/ui/format/numbers.ts"
 import { useEffect } from "preact/hooks"
-import { get, toPath } from "../../api/request.ts"
 import type { DeploymentStatusJson } from "../../api/types.ts"
-import { CodeBlock } from "../../components/CodeBlock.tsx"
-import { DefinitionList } from "../../components/DefinitionList.tsx"
-import { ExternalLink } from "../../components/ExternalLink.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { useQuery } from "../../data/useQuery.ts"
-import { formatBytes, formatQuantity } from "../../format/numbers.ts"
-import { useInterval } from "../../timing/useInterval.ts"
 import { RunBadge } from "./deploymentBadges.tsx"
 import { StepList } from "./StepList.tsx"
 
 const pollIntervalMs = 1_000
 
+/** Whether the version is not served, because the deployment was pinned when its run ended. */
+const isWaiting = ({ status, steps }: DeploymentStatusJson): boolean =>
+  status === "SUCCESS" && steps.publish.status === "skipped"
+
 /** One sentence that changes only when a step begins or the run ends: it is read out. */
-const describe = ({ status, steps, buildResult }: DeploymentStatusJson): string => {
+const describe = (run: DeploymentStatusJson): string => {
+  const { status, steps, buildResult } = run
+  if (isWaiting(run)) return "Built. The version waits until it is promoted."
   if (status === "SUCCESS") return "Deployed."
   if (status === "ERROR") return `The deployment failed: ${buildResult.error ?? "no reason was given"}`
   const running = Object.entries(steps).find(([, step]) => step.status === "running")
@@ -51,7 +57,10 @@ export const RunView = ({ account, project, statusId, isAddressShown = true, onF
           <DefinitionList
             items={[
               ["Status", <RunBadge key="status" status={status.status} />],
-              ["Address", isAddressShown ? <ExternalLink key="url" url={status.url} /> : undefined],
+              [
+                "Address",
+                isAddressShown || isWaiting(status) ? <ExternalLink key="url" url={status.url} /> : undefined
+              ],
               [
                 "Content",
                 status.buildResult.files > 0

@@ -1,5 +1,5 @@
+import { Badge } from "@tollgate/ui/components/Badge.tsx"
 import type { DeploymentStatusJson } from "../../api/types.ts"
-import { Badge } from "../../components/Badge.tsx"
 
 type Steps = DeploymentStatusJson["steps"]
 type Step = Steps[keyof Steps]

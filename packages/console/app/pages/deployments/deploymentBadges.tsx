@@ -1,5 +1,5 @@
+import { Badge } from "@tollgate/ui/components/Badge.tsx"
 import type { DeploymentJson } from "../../api/types.ts"
-import { Badge } from "../../components/Badge.tsx"
 import type { RunStatus } from "./types.ts"
 
 const states = {

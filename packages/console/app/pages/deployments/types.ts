@@ -1,4 +1,4 @@
-import type { DeploymentsMethods } from "@tollgate/core/client"
+import type { DeploymentsMethods } from "@tollgate/deployments/client"
 import type { DeploymentStatusJson } from "../../api/types.ts"
 
 export type DeploymentVersionJson = Awaited<ReturnType<DeploymentsMethods["versions"]>>["data"][number]

@@ -1,7 +1,7 @@
 /** Sends an archive with `XMLHttpRequest`, since `fetch` does not tell how much has been sent. */
-import { type ApiError, toApiError, unreachableError } from "../../api/ApiError.ts"
-import { toApiUrl } from "../../api/request.ts"
-import { connection } from "../../session/connection.ts"
+import { type ApiError, toApiError, unreachableError } from "@tollgate/ui/api/ApiError.ts"
+import { toApiUrl } from "@tollgate/ui/api/request.ts"
+import { connection } from "@tollgate/ui/session/connection.ts"
 
 const uploadsPath = "/v1/uploads/"
 

@@ -3,12 +3,12 @@
  * that the person can try again.
  */
 
+import { ApiError, type Problem, toProblem } from "@tollgate/ui/api/ApiError.ts"
+import { request } from "@tollgate/ui/api/request.ts"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { makeRandomId } from "@tollgate/ui/data/makeRandomId.ts"
+import { useLeaveWarning } from "@tollgate/ui/data/useLeaveWarning.ts"
 import { useEffect, useRef, useState } from "preact/hooks"
-import { ApiError, type Problem, toProblem } from "../../api/ApiError.ts"
-import { request } from "../../api/request.ts"
-import { showToast } from "../../components/toasts.tsx"
-import { makeRandomId } from "../../data/makeRandomId.ts"
-import { useLeaveWarning } from "../../data/useLeaveWarning.ts"
 import { checkArchive, checkFolder, getFolderBytes } from "./archive/limits.ts"
 import { packFolder } from "./archive/packFolder.ts"
 import { type Folder, type Source, SourceError } from "./archive/Source.ts"

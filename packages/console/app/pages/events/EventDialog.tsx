@@ -1,14 +1,14 @@
+import { Button, LinkButton } from "@tollgate/ui/components/Button.tsx"
+import { CodeBlock } from "@tollgate/ui/components/CodeBlock.tsx"
+import { CopyButton } from "@tollgate/ui/components/CopyButton.tsx"
+import { DefinitionList } from "@tollgate/ui/components/DefinitionList.tsx"
+import { Dialog } from "@tollgate/ui/components/Dialog.tsx"
+import { Notice } from "@tollgate/ui/components/Notice.tsx"
+import { ProblemNotice } from "@tollgate/ui/components/ProblemNotice.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { formatTime } from "@tollgate/ui/format/time.ts"
 import { useState } from "preact/hooks"
 import type { EventJson } from "../../api/types.ts"
-import { Button, LinkButton } from "../../components/Button.tsx"
-import { CodeBlock } from "../../components/CodeBlock.tsx"
-import { CopyButton } from "../../components/CopyButton.tsx"
-import { DefinitionList } from "../../components/DefinitionList.tsx"
-import { Dialog } from "../../components/Dialog.tsx"
-import { Notice } from "../../components/Notice.tsx"
-import { ProblemNotice } from "../../components/ProblemNotice.tsx"
-import { useAction } from "../../data/useAction.ts"
-import { formatTime } from "../../format/time.ts"
 import { goTo, linkTo } from "../../routing/router.ts"
 import { describeActor } from "./describeActor.ts"
 import { canFind, findSubject, getSubjectLink, isGone } from "./findSubject.ts"
@@ -19,7 +19,9 @@ export const EventDialog = ({ event, onClose }: { readonly event: EventJson; rea
   const search = useAction(async () => {
     const link = await findSubject(event)
     setIsMissing(link === undefined)
-    if (link !== undefined) goTo(link)
+    if (link === undefined) return
+    onClose()
+    goTo(link)
   })
   const link = getSubjectLink(event)
   const json = JSON.stringify(event.data, undefined, 2)
@@ -41,7 +43,11 @@ export const EventDialog = ({ event, onClose }: { readonly event: EventJson; rea
         <Button kind="primary" onClick={onClose}>
           Close
         </Button>
-        {link !== undefined && <LinkButton href={link}>Open the {event.subject.type.replace("_", " ")}</LinkButton>}
+        {link !== undefined && (
+          <LinkButton href={link} onClick={onClose}>
+            Open the {event.subject.type.replace("_", " ")}
+          </LinkButton>
+        )}
         {link === undefined && canFind(event) && (
           <Button onClick={() => void search.run()} isBusy={search.isRunning}>
             Open the {event.subject.type}

@@ -1,7 +1,7 @@
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { TextField } from "@tollgate/ui/components/fields.tsx"
+import { useFieldText } from "@tollgate/ui/components/useFieldText.ts"
 import { useEffect, useId, useState } from "preact/hooks"
-import { Button } from "../../components/Button.tsx"
-import { TextField } from "../../components/fields.tsx"
-import { useFieldText } from "../../components/useFieldText.ts"
 import { setQuery } from "../../routing/router.ts"
 import { eventPatterns } from "./eventTypes.ts"
 

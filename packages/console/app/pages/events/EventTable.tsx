@@ -1,20 +1,9 @@
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { Table } from "@tollgate/ui/components/Table.tsx"
+import { Time } from "@tollgate/ui/components/Time.tsx"
 import type { EventJson } from "../../api/types.ts"
-import { Button } from "../../components/Button.tsx"
-import { Table } from "../../components/Table.tsx"
-import { Time } from "../../components/Time.tsx"
 import { describeActor } from "./describeActor.ts"
-import { getSubjectLink } from "./findSubject.ts"
-
-const Subject = ({ event }: { readonly event: EventJson }) => {
-  const { type, id, name } = event.subject
-  const link = getSubjectLink(event)
-  return (
-    <span class="wide-cell">
-      <span class="hint">{type.replace("_", " ")}</span>{" "}
-      {link === undefined ? <span>{name ?? id}</span> : <a href={link}>{name ?? id}</a>}
-    </span>
-  )
-}
+import { Subject } from "./Subject.tsx"
 
 export const EventTable = ({
   events,

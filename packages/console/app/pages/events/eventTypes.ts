@@ -1,12 +1,15 @@
 /** The types of events, by the kind of resource. */
 export const eventGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
   consumer: ["created", "updated", "deleted", "key_rolled"],
-  key: ["created", "updated", "deleted"],
+  key: ["created", "updated", "deleted", "expiring", "revealed"],
   metering_bucket: ["created", "deleted"],
   plan: ["created", "updated", "deleted"],
   subscription: ["created", "updated", "deleted", "status_changed"],
+  usage: ["adjusted"],
+  grant: ["created", "depleted", "expired", "voided"],
   quota: ["threshold_reached"],
-  deployment: ["created", "succeeded", "failed", "deleted"],
+  deployment: ["created", "succeeded", "failed", "rolled_back", "promoted", "deleted"],
+  token: ["created", "updated", "deleted"],
   webhook: ["created", "updated", "deleted", "disabled"]
 }
 

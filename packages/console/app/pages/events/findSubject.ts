@@ -1,18 +1,29 @@
 /** Finds the page of what an event is about. */
-import { find, get, toPath } from "../../api/request.ts"
-import type { ConsumerJson, EventJson, MeteringBucketJson, NamedJson, PageJson } from "../../api/types.ts"
+import { find, get, toPath } from "@tollgate/ui/api/request.ts"
+import type { EventJson, MeteringBucketJson, PageJson } from "../../api/types.ts"
 import { linkTo } from "../../routing/router.ts"
 
-/** How many key buckets or metering buckets are searched. */
+/** How many metering buckets are searched. */
 const maxBuckets = 100
 
 const getText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
 export const isGone = ({ type }: EventJson): boolean => type.endsWith(".deleted")
 
+/** The page of a consumer, which is that of its keys as well. */
+const getConsumerLink = ({ accountName, type, data }: EventJson): string | undefined => {
+  const bucket = getText(data["keyBucketName"])
+  const consumer = getText(data["consumerName"])
+  const isRemoved = type === "consumer.deleted"
+  return bucket === undefined || consumer === undefined || isRemoved
+    ? undefined
+    : linkTo(["accounts", accountName, "consumers", bucket, consumer])
+}
+
 /** The link, where the event itself tells enough. */
 export const getSubjectLink = (event: EventJson): string | undefined => {
   const { accountName, subject, data } = event
+  if (subject.type === "consumer" || subject.type === "key") return getConsumerLink(event)
   if (isGone(event)) return undefined
   if (subject.type === "metering_bucket") return linkTo(["accounts", accountName, "metering", subject.id])
   if (subject.type === "webhook") return linkTo(["accounts", accountName, "webhooks", subject.id])
@@ -24,17 +35,6 @@ export const getSubjectLink = (event: EventJson): string | undefined => {
   return subject.type === "subscription" && bucket !== undefined
     ? linkTo(["accounts", accountName, "metering", bucket, "subscriptions", subject.id])
     : undefined
-}
-
-const findConsumer = async ({ accountName, subject }: EventJson): Promise<string | undefined> => {
-  const root = toPath("/v1/accounts", accountName, "key-buckets")
-  const buckets = await get<PageJson<NamedJson>>(root, { limit: maxBuckets })
-  for (const { name: bucket } of buckets.data) {
-    const { data } = await get<PageJson<ConsumerJson>>(toPath(root, bucket, "consumers"), { name: subject.name })
-    const consumer = data.find(({ id }) => id === subject.id)
-    if (consumer !== undefined) return linkTo(["accounts", accountName, "consumers", bucket, consumer.name])
-  }
-  return undefined
 }
 
 const findInMetering = async (
@@ -50,12 +50,10 @@ const findInMetering = async (
   return undefined
 }
 
-/** Whether `findSubject` can find what the event is about. Events of keys do not tell whose they are. */
+/** Whether `findSubject` can find what the event is about. */
 export const canFind = (event: EventJson): boolean =>
-  !isGone(event) && ["consumer", "plan", "subscription"].includes(event.subject.type)
+  !isGone(event) && ["plan", "subscription"].includes(event.subject.type)
 
 /** Searches the buckets of the account: these events do not tell which one it is. */
-export const findSubject = async (event: EventJson): Promise<string | undefined> => {
-  if (event.subject.type === "consumer") return findConsumer(event)
-  return findInMetering(event, event.subject.type === "plan" ? "plans" : "subscriptions")
-}
+export const findSubject = (event: EventJson): Promise<string | undefined> =>
+  findInMetering(event, event.subject.type === "plan" ? "plans" : "subscriptions")

@@ -1,7 +1,7 @@
+import { get } from "@tollgate/ui/api/request.ts"
+import { useInterval } from "@tollgate/ui/data/useInterval.ts"
 import { useRef, useState } from "preact/hooks"
-import { get } from "../../api/request.ts"
 import type { EventJson, PageJson } from "../../api/types.ts"
-import { useInterval } from "../../timing/useInterval.ts"
 
 const checkIntervalMs = 5_000
 

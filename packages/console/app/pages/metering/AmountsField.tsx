@@ -1,4 +1,4 @@
-import { TextField } from "../../components/fields.tsx"
+import { TextField } from "@tollgate/ui/components/fields.tsx"
 
 /** What was entered for each meter; an empty text counts nothing. */
 export type AmountTexts = Readonly<Record<string, string>>

@@ -1,6 +1,6 @@
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { Section } from "@tollgate/ui/components/Section.tsx"
 import { useState } from "preact/hooks"
-import { Button } from "../../components/Button.tsx"
-import { Section } from "../../components/Section.tsx"
 import { canWrite } from "../../session/session.ts"
 import { toBucketPath } from "./meteringAddresses.ts"
 import { RecordUsageDialog } from "./RecordUsageDialog.tsx"

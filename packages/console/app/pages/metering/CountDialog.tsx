@@ -1,11 +1,11 @@
+import { request } from "@tollgate/ui/api/request.ts"
+import { FormDialog } from "@tollgate/ui/components/FormDialog.tsx"
+import { TextField } from "@tollgate/ui/components/fields.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useIdempotencyKey } from "@tollgate/ui/data/useIdempotencyKey.ts"
 import { useState } from "preact/hooks"
-import { request } from "../../api/request.ts"
 import type { QuotasJson, ReservationJson } from "../../api/types.ts"
-import { FormDialog } from "../../components/FormDialog.tsx"
-import { TextField } from "../../components/fields.tsx"
-import { showToast } from "../../components/toasts.tsx"
-import { useAction } from "../../data/useAction.ts"
-import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
 import { AmountsField, type AmountTexts, toAmounts } from "./AmountsField.tsx"
 
 export interface CountDialogProps {

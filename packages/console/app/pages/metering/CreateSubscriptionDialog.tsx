@@ -1,12 +1,12 @@
+import { request } from "@tollgate/ui/api/request.ts"
+import { FormDialog } from "@tollgate/ui/components/FormDialog.tsx"
+import { Select, TextArea, TextField } from "@tollgate/ui/components/fields.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { makeRandomId } from "@tollgate/ui/data/makeRandomId.ts"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useIdempotencyKey } from "@tollgate/ui/data/useIdempotencyKey.ts"
 import { useState } from "preact/hooks"
-import { request } from "../../api/request.ts"
 import type { SubscriptionJson } from "../../api/types.ts"
-import { FormDialog } from "../../components/FormDialog.tsx"
-import { Select, TextArea, TextField } from "../../components/fields.tsx"
-import { showToast } from "../../components/toasts.tsx"
-import { makeRandomId } from "../../data/makeRandomId.ts"
-import { useAction } from "../../data/useAction.ts"
-import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
 import { goTo } from "../../routing/router.ts"
 import { linkToSubscription, toBucketPath } from "./meteringAddresses.ts"
 import { PlanPicker } from "./PlanPicker.tsx"
@@ -51,18 +51,18 @@ const TrialFields = ({ input, onChange }: FieldsProps) => (
 
 const FurtherFields = ({ input, onChange }: FieldsProps) => (
   <details>
-    <summary>External ids, dates, metadata</summary>
+    <summary>Your ids, dates, metadata</summary>
     <div class="form">
       <div class="field-pair">
         <TextField
-          label="External id of the subscription"
+          label="Your id of the subscription"
           hint="Generated if it is empty."
           value={input.subscriptionExternalId}
           onInput={(subscriptionExternalId) => onChange({ subscriptionExternalId })}
         />
         <TextField
-          label="External id of the customer"
-          hint="The customer key if it is empty."
+          label="Your id of the customer"
+          hint="The name of the customer if it is empty."
           value={input.customerExternalId}
           onInput={(customerExternalId) => onChange({ customerExternalId })}
         />
@@ -115,7 +115,7 @@ export const CreateSubscriptionDialog = ({ account, bucket, customerKey, onClose
   return (
     <FormDialog title="Create subscription" submitLabel="Create" action={create} onClose={onClose}>
       <TextField
-        label="Customer key"
+        label="Customer"
         hint="The name of the consumer that the subscription belongs to."
         value={input.customerKey}
         onInput={(customerKey) => change({ customerKey })}

@@ -1,17 +1,25 @@
+import { ConflictNotice } from "@tollgate/ui/components/ConflictNotice.tsx"
+import { FormDialog } from "@tollgate/ui/components/FormDialog.tsx"
+import { Select, TextArea, TextField } from "@tollgate/ui/components/fields.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useVersionedEdit } from "@tollgate/ui/data/useVersionedEdit.ts"
 import { useState } from "preact/hooks"
 import type { SubscriptionJson } from "../../api/types.ts"
-import { ConflictNotice } from "../../components/ConflictNotice.tsx"
-import { FormDialog } from "../../components/FormDialog.tsx"
-import { Select, TextArea, TextField } from "../../components/fields.tsx"
-import { showToast } from "../../components/toasts.tsx"
-import { useAction } from "../../data/useAction.ts"
-import { useVersionedEdit } from "../../data/useVersionedEdit.ts"
 import { compareEdits, haveSamePlans, type SubscriptionEdit, toEdit, toUpdateBody } from "./editSubscription.ts"
 import { toSubscriptionPath } from "./meteringAddresses.ts"
 import { PlanPicker } from "./PlanPicker.tsx"
 import { statusOptions } from "./subscriptionStatus.ts"
 
+/** A meter of which a customer is to have more. */
+export interface RaisedMeter {
+  readonly name: string
+  readonly max: number
+}
+
 export interface EditSubscriptionDialogProps {
+  /** For the overrides: the meter that they begin with. */
+  readonly raised?: RaisedMeter | undefined
   readonly bucket: string
   readonly subscription: SubscriptionJson
   readonly version: string | undefined

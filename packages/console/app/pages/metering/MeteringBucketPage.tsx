@@ -1,10 +1,10 @@
 import "../../styles/metering.css"
-import { get } from "../../api/request.ts"
+import { get } from "@tollgate/ui/api/request.ts"
+import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
+import { Tabs } from "@tollgate/ui/components/Tabs.tsx"
+import { useQuery } from "@tollgate/ui/data/useQuery.ts"
 import type { MeteringBucketJson } from "../../api/types.ts"
 import { PageHeader } from "../../components/PageHeader.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { Tabs } from "../../components/Tabs.tsx"
-import { useQuery } from "../../data/useQuery.ts"
 import type { PageParams } from "../../routing/pages.ts"
 import { address } from "../../routing/router.ts"
 import { BucketUsage } from "./BucketUsage.tsx"
@@ -26,7 +26,10 @@ export const MeteringBucketPage = ({ params }: { readonly params: PageParams }) 
   )
   return (
     <>
-      <PageHeader title={found.data?.name ?? bucket} parents={[{ label: "Metering", link: linkToBuckets(account) }]} />
+      <PageHeader
+        title={found.data?.name ?? bucket}
+        parents={[{ label: "Plans and usage", link: linkToBuckets(account) }]}
+      />
       <QueryView query={found}>
         {() => (
           <>

@@ -1,67 +1,32 @@
-import { useState } from "preact/hooks"
-import { get, request } from "../../api/request.ts"
-import type { MeteringBucketJson, PageJson } from "../../api/types.ts"
-import { Button } from "../../components/Button.tsx"
-import { ConfirmDialog } from "../../components/ConfirmDialog.tsx"
-import { EmptyState } from "../../components/EmptyState.tsx"
+import { request } from "@tollgate/ui/api/request.ts"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { ConfirmDialog } from "@tollgate/ui/components/ConfirmDialog.tsx"
+import { EmptyState } from "@tollgate/ui/components/EmptyState.tsx"
+import { Time } from "@tollgate/ui/components/Time.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { useEffect, useState } from "preact/hooks"
+import type { MeteringBucketJson } from "../../api/types.ts"
+import { PagedTable } from "../../components/PagedTable.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
-import { Pager } from "../../components/Pager.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { Table } from "../../components/Table.tsx"
-import { Time } from "../../components/Time.tsx"
-import { showToast } from "../../components/toasts.tsx"
-import { useQuery } from "../../data/useQuery.ts"
+import { useList } from "../../data/useList.ts"
 import type { PageParams } from "../../routing/pages.ts"
-import { address, setQuery } from "../../routing/router.ts"
+import { address, replaceAddress } from "../../routing/router.ts"
 import { canWrite } from "../../session/session.ts"
 import { CreateBucketDialog } from "./CreateBucketDialog.tsx"
 import { linkToBucket, toBucketPath } from "./meteringAddresses.ts"
 
-const limit = 50
-
 const getName = ({ id, name }: MeteringBucketJson): string => name ?? id
 
-const BucketTable = ({
-  account,
-  buckets,
-  onRemove
-}: {
-  readonly account: string
-  readonly buckets: ReadonlyArray<MeteringBucketJson>
-  readonly onRemove: (bucket: MeteringBucketJson) => void
-}) => (
-  <Table
-    caption="Metering buckets"
-    rows={buckets}
-    getKey={({ id }) => id}
-    columns={[
-      { title: "Name", render: (bucket) => <a href={linkToBucket(account, bucket.id)}>{getName(bucket)}</a> },
-      { title: "Id", render: ({ id }) => <code>{id}</code> },
-      { title: "Created", render: ({ createdOn }) => <Time value={createdOn} /> },
-      ...(canWrite.value
-        ? [
-            {
-              title: "Actions",
-              render: (bucket: MeteringBucketJson) => (
-                <Button isSmall label={`Remove ${getName(bucket)}`} onClick={() => onRemove(bucket)}>
-                  Remove
-                </Button>
-              )
-            }
-          ]
-        : [])
-    ]}
-  />
-)
-
+/** The metering buckets of an account. If there is only one, it is opened instead. */
 export const MeteringBucketsPage = ({ params }: { readonly params: PageParams }) => {
   const { account = "" } = params
-  const offset = Number(address.value.query["offset"] ?? 0)
   const [isCreating, setIsCreating] = useState(false)
   const [removed, setRemoved] = useState<MeteringBucketJson>()
-  const buckets = useQuery(`metering buckets ${account} ${offset}`, (signal) =>
-    get<PageJson<MeteringBucketJson>>("/v1/metering", { accountName: account, limit, offset }, signal)
-  )
+  const buckets = useList<MeteringBucketJson>("/v1/metering", { accountName: account })
+  const [only] = buckets.data?.total === 1 && address.value.query["all"] === undefined ? buckets.data.data : []
+  useEffect(() => {
+    if (only !== undefined) replaceAddress(linkToBucket(account, only.id))
+  }, [only?.id])
   const createButton = (
     <Button kind="primary" onClick={() => setIsCreating(true)}>
       Create metering bucket
@@ -69,30 +34,42 @@ export const MeteringBucketsPage = ({ params }: { readonly params: PageParams })
   )
   return (
     <>
-      <PageHeader title="Metering">{canWrite.value && createButton}</PageHeader>
-      <QueryView query={buckets}>
-        {({ data, total }) =>
-          total === 0 ? (
-            <EmptyState title="There is no metering bucket yet">
-              <p>
-                A metering bucket holds plans, the subscriptions of your customers, and what they used. Most accounts
-                need one.
-              </p>
-            </EmptyState>
-          ) : (
-            <>
-              <BucketTable account={account} buckets={data} onRemove={setRemoved} />
-              <Pager
-                offset={offset}
-                limit={limit}
-                total={total}
-                shown={data.length}
-                onChange={(offset) => setQuery({ offset: offset || undefined })}
-              />
-            </>
-          )
+      <PageHeader title="Plans and usage">{canWrite.value && createButton}</PageHeader>
+      <PagedTable
+        list={buckets}
+        caption="Metering buckets"
+        getKey={({ id }) => id}
+        empty={
+          <EmptyState title="There is no metering bucket yet">
+            <p>
+              A metering bucket holds plans, the subscriptions of your customers, and what they used. Most accounts need
+              one.
+            </p>
+          </EmptyState>
         }
-      </QueryView>
+        columns={[
+          { title: "Name", render: (bucket) => <a href={linkToBucket(account, bucket.id)}>{getName(bucket)}</a> },
+          { title: "Id", render: ({ id }) => <code>{id}</code> },
+          { title: "Created", render: ({ createdOn }) => <Time value={createdOn} /> },
+          ...(canWrite.value
+            ? [
+                {
+                  title: "Actions",
+                  render: (bucket: MeteringBucketJson) => (
+                    <Button
+                      kind="destructive"
+                      isSmall
+                      label={`Remove ${getName(bucket)}`}
+                      onClick={() => setRemoved(bucket)}
+                    >
+                      Remove
+                    </Button>
+                  )
+                }
+              ]
+            : [])
+        ]}
+      />
       {isCreating && <CreateBucketDialog account={account} onClose={() => setIsCreating(false)} />}
       {removed !== undefined && (
         <ConfirmDialog

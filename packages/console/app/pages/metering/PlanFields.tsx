@@ -1,13 +1,18 @@
-import { Checkbox, Select, TextField } from "../../components/fields.tsx"
+import { Checkbox, Select, TextField } from "@tollgate/ui/components/fields.tsx"
+import { FeatureRows } from "./FeatureRows.tsx"
+import { MeterFields } from "./MeterFields.tsx"
 import { emptyMeter, emptyRateLimit, type PlanInput } from "./planForm.ts"
+import { RateLimitFields } from "./RateLimitFields.tsx"
 import { RowsField } from "./RowsField.tsx"
 
-const pers = [
-  { value: "second", label: "second" },
-  { value: "minute", label: "minute" },
-  { value: "hour", label: "hour" },
-  { value: "day", label: "day" },
-  { value: "custom", label: "milliseconds …" }
+const periods = [
+  { value: "", label: "with the subscription" },
+  { value: "hour", label: "every hour" },
+  { value: "day", label: "every day" },
+  { value: "week", label: "every week" },
+  { value: "month", label: "every month" },
+  { value: "year", label: "every year" },
+  { value: "none", label: "never" }
 ]
 
 const trialEndStatuses = [
@@ -24,7 +29,7 @@ interface PlanFieldsProps {
 const Meters = ({ input, onChange }: PlanFieldsProps) => (
   <RowsField
     legend="Meters"
-    hint="What is counted in each period, and its maximum. Names have letters, digits, “_”, “.” and “-”."
+    hint="What is counted in each period, and its maximum. Use above a soft limit is counted, and not refused."
     rows={input.meters}
     emptyRow={emptyMeter}
     addLabel="Add meter"
@@ -32,22 +37,30 @@ const Meters = ({ input, onChange }: PlanFieldsProps) => (
   >
     {(meter, number, set) => (
       <>
-        <TextField
-          label={`Meter ${number}: name`}
-          value={meter.name}
-          onInput={(name) => set({ ...meter, name })}
-          required
-        />
-        <TextField
-          label={`Meter ${number}: maximum`}
-          type="number"
-          min={0}
-          step="any"
-          value={meter.max}
-          onInput={(max) => set({ ...meter, max })}
-          required
-        />
+        <MeterFields meter={meter} number={number} set={set} needsMax />
         <TextField label={`Meter ${number}: label`} value={meter.label} onInput={(label) => set({ ...meter, label })} />
+        <Select
+          label={`Meter ${number}: resets`}
+          value={meter.period}
+          options={periods}
+          onChange={(period) => set({ ...meter, period })}
+        />
+        <Checkbox
+          label={`Meter ${number}: soft limit`}
+          checked={meter.isSoftLimit}
+          onChange={(isSoftLimit) => set({ ...meter, isSoftLimit })}
+        />
+        {meter.isSoftLimit && (
+          <TextField
+            label={`Meter ${number}: overage up to`}
+            type="number"
+            min={0}
+            step="any"
+            placeholder="any"
+            value={meter.overageMax}
+            onInput={(overageMax) => set({ ...meter, overageMax })}
+          />
+        )}
       </>
     )}
   </RowsField>
@@ -62,48 +75,7 @@ const RateLimits = ({ input, onChange }: PlanFieldsProps) => (
     addLabel="Add rate limit"
     onChange={(rateLimits) => onChange({ ...input, rateLimits })}
   >
-    {(rateLimit, number, set) => (
-      <>
-        <TextField
-          label={`Limit ${number}: name`}
-          value={rateLimit.name}
-          onInput={(name) => set({ ...rateLimit, name })}
-          required
-        />
-        <TextField
-          label={`Limit ${number}: requests`}
-          type="number"
-          min={1}
-          value={rateLimit.limit}
-          onInput={(limit) => set({ ...rateLimit, limit })}
-          required
-        />
-        <Select
-          label={`Limit ${number}: per`}
-          value={rateLimit.per}
-          options={pers}
-          onChange={(per) => set({ ...rateLimit, per })}
-        />
-        {rateLimit.per === "custom" && (
-          <TextField
-            label={`Limit ${number}: milliseconds`}
-            type="number"
-            min={1}
-            value={rateLimit.perMs}
-            onInput={(perMs) => set({ ...rateLimit, perMs })}
-            required
-          />
-        )}
-        <TextField
-          label={`Limit ${number}: at once`}
-          type="number"
-          min={1}
-          placeholder={rateLimit.limit}
-          value={rateLimit.burst}
-          onInput={(burst) => set({ ...rateLimit, burst })}
-        />
-      </>
-    )}
+    {(rateLimit, number, set) => <RateLimitFields rateLimit={rateLimit} number={number} set={set} />}
   </RowsField>
 )
 
@@ -147,7 +119,7 @@ export const PlanFields = ({ input, onChange }: PlanFieldsProps) => (
         autoComplete="off"
       />
       <TextField
-        label="External id"
+        label="Your id of the plan"
         hint="How your code names the plan."
         value={input.planExternalId}
         onInput={(planExternalId) => onChange({ ...input, planExternalId })}
@@ -157,6 +129,11 @@ export const PlanFields = ({ input, onChange }: PlanFieldsProps) => (
     </div>
     <Meters input={input} onChange={onChange} />
     <RateLimits input={input} onChange={onChange} />
+    <FeatureRows
+      hint="What else the plan gives: switches, numbers and texts that your code reads."
+      rows={input.features}
+      onChange={(features) => onChange({ ...input, features })}
+    />
     <Trial input={input} onChange={onChange} />
   </>
 )

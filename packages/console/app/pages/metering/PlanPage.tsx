@@ -1,21 +1,22 @@
 import "../../styles/metering.css"
+import { type Reply, request } from "@tollgate/ui/api/request.ts"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { CopyButton } from "@tollgate/ui/components/CopyButton.tsx"
+import { DefinitionList } from "@tollgate/ui/components/DefinitionList.tsx"
+import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
+import { Section } from "@tollgate/ui/components/Section.tsx"
+import { Table } from "@tollgate/ui/components/Table.tsx"
+import { Time } from "@tollgate/ui/components/Time.tsx"
+import { useQuery } from "@tollgate/ui/data/useQuery.ts"
+import { formatCount, formatQuantity } from "@tollgate/ui/format/numbers.ts"
 import { useState } from "preact/hooks"
-import { type Reply, request } from "../../api/request.ts"
 import type { PlanJson } from "../../api/types.ts"
-import { Button } from "../../components/Button.tsx"
-import { CopyButton } from "../../components/CopyButton.tsx"
-import { DefinitionList } from "../../components/DefinitionList.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { Section } from "../../components/Section.tsx"
-import { Table } from "../../components/Table.tsx"
-import { Time } from "../../components/Time.tsx"
-import { useQuery } from "../../data/useQuery.ts"
-import { formatCount, formatQuantity } from "../../format/numbers.ts"
 import type { PageParams } from "../../routing/pages.ts"
 import { canWrite } from "../../session/session.ts"
 import { EditPlanDialog } from "./EditPlanDialog.tsx"
 import { getParents, linkToBucket, toPlanPath } from "./meteringAddresses.ts"
+import { describePeriod } from "./planForm.ts"
 import { RateLimitTable } from "./RateLimitTable.tsx"
 import { RemovePlanDialog } from "./RemovePlanDialog.tsx"
 
@@ -31,7 +32,7 @@ const PlanDetails = ({
   <>
     <DefinitionList
       items={[
-        ["External id", <code key="external-id">{plan.planExternalId}</code>],
+        ["Your id", <code key="external-id">{plan.planExternalId}</code>],
         [
           "Id",
           <>
@@ -64,10 +65,33 @@ const PlanDetails = ({
         columns={[
           { title: "Name", render: ([name]) => <code>{name}</code> },
           { title: "Label", render: ([, { label }]) => label ?? "–" },
-          { title: "Maximum in a period", align: "right", render: ([, { max }]) => formatCount(max) }
+          { title: "Maximum in a period", align: "right", render: ([, { max }]) => formatCount(max) },
+          { title: "Period", render: ([, { period = "" }]) => describePeriod(period) },
+          {
+            title: "Above the maximum",
+            render: ([, { isSoftLimit, overageMax }]) =>
+              isSoftLimit === true
+                ? overageMax === undefined
+                  ? "counted"
+                  : `counted up to ${formatCount(overageMax)}`
+                : "refused"
+          }
         ]}
       />
     </Section>
+    {plan.features !== undefined && (
+      <Section title="Features">
+        <Table
+          caption="Features of the plan"
+          rows={Object.entries(plan.features)}
+          getKey={([name]) => name}
+          columns={[
+            { title: "Name", render: ([name]) => <code>{name}</code> },
+            { title: "Value", render: ([, value]) => (value === true ? "on" : String(value)) }
+          ]}
+        />
+      </Section>
+    )}
     <Section title="Rate limits">
       <RateLimitTable plan={plan} />
     </Section>
@@ -90,7 +114,9 @@ export const PlanPage = ({ params }: { readonly params: PageParams }) => {
         {canWrite.value && found.data !== undefined && (
           <>
             <Button onClick={() => open("edit")}>Edit</Button>
-            <Button onClick={() => open("remove")}>Remove</Button>
+            <Button kind="destructive" onClick={() => open("remove")}>
+              Remove
+            </Button>
           </>
         )}
       </PageHeader>

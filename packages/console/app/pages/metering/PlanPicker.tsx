@@ -1,9 +1,9 @@
+import { readAllPages } from "@tollgate/ui/api/request.ts"
+import { Checkbox, TextField } from "@tollgate/ui/components/fields.tsx"
+import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
+import { useQuery } from "@tollgate/ui/data/useQuery.ts"
 import { useState } from "preact/hooks"
-import { readAllPages } from "../../api/request.ts"
 import type { PlanJson } from "../../api/types.ts"
-import { Checkbox, TextField } from "../../components/fields.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { useQuery } from "../../data/useQuery.ts"
 import { toBucketPath } from "./meteringAddresses.ts"
 
 /** The number of plans above which they can be filtered. */

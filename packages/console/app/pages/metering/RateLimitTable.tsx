@@ -1,6 +1,6 @@
+import { Table } from "@tollgate/ui/components/Table.tsx"
+import { formatCount } from "@tollgate/ui/format/numbers.ts"
 import type { PlanJson } from "../../api/types.ts"
-import { Table } from "../../components/Table.tsx"
-import { formatCount } from "../../format/numbers.ts"
 
 /** The rate limits of a plan. */
 export const RateLimitTable = ({ plan }: { readonly plan: PlanJson }) => {

@@ -1,11 +1,11 @@
+import { request } from "@tollgate/ui/api/request.ts"
+import { FormDialog } from "@tollgate/ui/components/FormDialog.tsx"
+import { TextField } from "@tollgate/ui/components/fields.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useIdempotencyKey } from "@tollgate/ui/data/useIdempotencyKey.ts"
 import { useState } from "preact/hooks"
-import { request } from "../../api/request.ts"
 import type { QuotasJson } from "../../api/types.ts"
-import { FormDialog } from "../../components/FormDialog.tsx"
-import { TextField } from "../../components/fields.tsx"
-import { showToast } from "../../components/toasts.tsx"
-import { useAction } from "../../data/useAction.ts"
-import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
 import { toBucketPath } from "./meteringAddresses.ts"
 import { checkNames } from "./planForm.ts"
 import { RowsField } from "./RowsField.tsx"
@@ -40,14 +40,7 @@ export const RecordUsageDialog = ({
       <p>
         Counts what a customer has used already, on the newest subscription that has the meters, also above the maximum.
       </p>
-      <TextField
-        label="Customer key"
-        value={customerKey}
-        onInput={setCustomerKey}
-        required
-        autoFocus
-        autoComplete="off"
-      />
+      <TextField label="Customer" value={customerKey} onInput={setCustomerKey} required autoFocus autoComplete="off" />
       <RowsField
         legend="Amounts"
         hint="The meters and how much was used of each."

@@ -1,7 +1,7 @@
-import { request } from "../../api/request.ts"
+import { request } from "@tollgate/ui/api/request.ts"
+import { ConfirmDialog } from "@tollgate/ui/components/ConfirmDialog.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
 import type { PlanJson } from "../../api/types.ts"
-import { ConfirmDialog } from "../../components/ConfirmDialog.tsx"
-import { showToast } from "../../components/toasts.tsx"
 import { goTo } from "../../routing/router.ts"
 import { linkToBucket, toPlanPath } from "./meteringAddresses.ts"
 

@@ -1,5 +1,5 @@
+import { Button } from "@tollgate/ui/components/Button.tsx"
 import type { ComponentChildren } from "preact"
-import { Button } from "../../components/Button.tsx"
 
 export interface RowsFieldProps<Row> {
   readonly legend: string

@@ -1,10 +1,10 @@
+import { request, toPath } from "@tollgate/ui/api/request.ts"
+import { FormDialog } from "@tollgate/ui/components/FormDialog.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useIdempotencyKey } from "@tollgate/ui/data/useIdempotencyKey.ts"
 import { useState } from "preact/hooks"
-import { request, toPath } from "../../api/request.ts"
 import type { QuotasJson, ReservationJson } from "../../api/types.ts"
-import { FormDialog } from "../../components/FormDialog.tsx"
-import { showToast } from "../../components/toasts.tsx"
-import { useAction } from "../../data/useAction.ts"
-import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
 import { AmountsField, type AmountTexts, toAmounts } from "./AmountsField.tsx"
 
 /** Settles a reservation at what was used. */

@@ -1,6 +1,6 @@
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { Select, TextField } from "@tollgate/ui/components/fields.tsx"
 import { useState } from "preact/hooks"
-import { Button } from "../../components/Button.tsx"
-import { Select, TextField } from "../../components/fields.tsx"
 import { address, setQuery } from "../../routing/router.ts"
 import { statusOptions } from "./subscriptionStatus.ts"
 
@@ -21,15 +21,15 @@ export const SubscriptionFilters = () => {
         apply({ customerKey, customerExternalId, subscriptionExternalId, status })
       }}
     >
-      <TextField label="Customer key" type="search" value={customerKey} onInput={setCustomerKey} />
+      <TextField label="Customer" type="search" value={customerKey} onInput={setCustomerKey} />
       <TextField
-        label="Customer external id"
+        label="Your id of the customer"
         type="search"
         value={customerExternalId}
         onInput={setCustomerExternalId}
       />
       <TextField
-        label="Subscription external id"
+        label="Your id of the subscription"
         type="search"
         value={subscriptionExternalId}
         onInput={setSubscriptionExternalId}

@@ -1,25 +1,28 @@
 import "../../styles/metering.css"
+import { type Reply, request } from "@tollgate/ui/api/request.ts"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { ConfirmDialog } from "@tollgate/ui/components/ConfirmDialog.tsx"
+import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
+import { Section } from "@tollgate/ui/components/Section.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { useQuery } from "@tollgate/ui/data/useQuery.ts"
 import { useState } from "preact/hooks"
-import { type Reply, request } from "../../api/request.ts"
 import type { SubscriptionJson } from "../../api/types.ts"
-import { Button } from "../../components/Button.tsx"
-import { ConfirmDialog } from "../../components/ConfirmDialog.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { RecentEvents } from "../../components/RecentEvents.tsx"
-import { Section } from "../../components/Section.tsx"
-import { showToast } from "../../components/toasts.tsx"
-import { useQuery } from "../../data/useQuery.ts"
 import type { PageParams } from "../../routing/pages.ts"
 import { goTo, linkTo } from "../../routing/router.ts"
-import { canWrite } from "../../session/session.ts"
-import { EditSubscriptionDialog } from "./EditSubscriptionDialog.tsx"
+import { may, maySell } from "../../session/session.ts"
+import { ExtendTrialDialog } from "../consumers/ExtendTrialDialog.tsx"
+import { RecentEvents } from "../events/RecentEvents.tsx"
+import { EditSubscriptionDialog, type RaisedMeter } from "./EditSubscriptionDialog.tsx"
+import { GroupUsage } from "./GroupUsage.tsx"
 import { getParents, linkToBucket, toSubscriptionPath } from "./meteringAddresses.ts"
+import { OverridesDialog } from "./OverridesDialog.tsx"
 import { QuotaSection } from "./QuotaSection.tsx"
 import { SubscriptionDetails } from "./SubscriptionDetails.tsx"
 import { SubscriptionRateLimits } from "./SubscriptionRateLimits.tsx"
 import { UsagePanel } from "./UsagePanel.tsx"
-import { toMeterLabels, usePlans } from "./usePlans.ts"
+import { toMeterLabels, toPeriodMeters, usePlans } from "./usePlans.ts"
 
 interface ContentProps {
   readonly account: string
@@ -28,29 +31,39 @@ interface ContentProps {
   /** Counts the changes that were made on this page. */
   readonly revision: number
   readonly onChange: () => void
+  readonly onRaise: (meter: RaisedMeter) => void
 }
 
-const SubscriptionContent = ({ account, bucket, subscription, revision, onChange }: ContentProps) => {
+const SubscriptionContent = ({ account, bucket, subscription, revision, onChange, onRaise }: ContentProps) => {
   const plans = usePlans(bucket, subscription.planIds, revision)
   return (
     <>
       <SubscriptionDetails account={account} bucket={bucket} subscription={subscription} />
       <QuotaSection
+        account={account}
         bucket={bucket}
+        customerKey={subscription.customerKey}
         subscription={subscription.id}
         labels={toMeterLabels(plans.data ?? [])}
         revision={revision}
         onChange={onChange}
+        onRaise={onRaise}
       />
       <QueryView query={plans}>{(plans) => <SubscriptionRateLimits plans={plans} />}</QueryView>
       <Section title="Usage">
-        <UsagePanel
-          path={`${toSubscriptionPath(bucket, subscription.id)}/usage`}
-          steps={["hour", "day", "period"]}
-          fileName={`usage-${subscription.id}`}
-          revision={revision}
-        />
+        <QueryView query={plans}>
+          {(plans) => (
+            <UsagePanel
+              path={`${toSubscriptionPath(bucket, subscription.id)}/usage`}
+              steps={["hour", "day", "period"]}
+              fileName={`usage-${subscription.id}`}
+              periodMeters={toPeriodMeters(plans)}
+              revision={revision}
+            />
+          )}
+        </QueryView>
       </Section>
+      <GroupUsage account={account} path={`${toSubscriptionPath(bucket, subscription.id)}/usage`} revision={revision} />
       <Section
         title="Events"
         actions={<a href={linkTo(["accounts", account, "events"], { subject: subscription.id })}>All events</a>}
@@ -61,7 +74,14 @@ const SubscriptionContent = ({ account, bucket, subscription, revision, onChange
   )
 }
 
-type OpenDialog = { readonly kind: "edit" | "remove"; readonly reply: Reply<SubscriptionJson> }
+const editDialogs = { edit: EditSubscriptionDialog, overrides: OverridesDialog, trial: ExtendTrialDialog }
+
+interface OpenDialog {
+  readonly kind: keyof typeof editDialogs | "remove"
+  readonly reply: Reply<SubscriptionJson>
+  /** The meter whose maximum is to be raised. */
+  readonly raised?: RaisedMeter | undefined
+}
 
 export const SubscriptionPage = ({ params }: { readonly params: PageParams }) => {
   const { account = "", bucket = "", subscription = "" } = params
@@ -70,7 +90,9 @@ export const SubscriptionPage = ({ params }: { readonly params: PageParams }) =>
   const [revision, setRevision] = useState(0)
   const found = useQuery(`subscription ${path}`, (signal) => request<SubscriptionJson>("GET", path, { signal }))
   const close = () => setDialog(undefined)
-  const open = (kind: OpenDialog["kind"]) => found.data !== undefined && setDialog({ kind, reply: found.data })
+  const EditDialog = dialog === undefined || dialog.kind === "remove" ? undefined : editDialogs[dialog.kind]
+  const open = (kind: OpenDialog["kind"], raised?: RaisedMeter) =>
+    found.data !== undefined && setDialog({ kind, reply: found.data, raised })
   const onChange = (): void => {
     setRevision((revision) => revision + 1)
     found.reload()
@@ -81,10 +103,16 @@ export const SubscriptionPage = ({ params }: { readonly params: PageParams }) =>
         title={found.data === undefined ? subscription : `Subscription of ${found.data.value.customerKey}`}
         parents={getParents(account, bucket, "subscriptions", "Subscriptions")}
       >
-        {canWrite.value && found.data !== undefined && (
+        {maySell() && found.data !== undefined && (
           <>
+            {found.data.value.status === "trialing" && <Button onClick={() => open("trial")}>Extend the trial</Button>}
             <Button onClick={() => open("edit")}>Edit</Button>
-            <Button onClick={() => open("remove")}>Remove</Button>
+            <Button onClick={() => open("overrides")}>Overrides</Button>
+            {may("metering:write") && (
+              <Button kind="destructive" onClick={() => open("remove")}>
+                Remove
+              </Button>
+            )}
           </>
         )}
       </PageHeader>
@@ -96,14 +124,16 @@ export const SubscriptionPage = ({ params }: { readonly params: PageParams }) =>
             subscription={value}
             revision={revision}
             onChange={onChange}
+            onRaise={(meter) => open("overrides", meter)}
           />
         )}
       </QueryView>
-      {dialog?.kind === "edit" && (
-        <EditSubscriptionDialog
+      {EditDialog !== undefined && dialog !== undefined && (
+        <EditDialog
           bucket={bucket}
           subscription={dialog.reply.value}
           version={dialog.reply.version}
+          raised={dialog.raised}
           onSaved={onChange}
           onClose={close}
         />

@@ -1,5 +1,5 @@
+import { Section } from "@tollgate/ui/components/Section.tsx"
 import type { PlanJson } from "../../api/types.ts"
-import { Section } from "../../components/Section.tsx"
 import { RateLimitTable } from "./RateLimitTable.tsx"
 
 /** The rate limits of a subscription's plans. Of two with the same name, the server applies the higher one. */

@@ -1,9 +1,9 @@
 /** What a person can change of a subscription. */
-import { InputError } from "../../api/ApiError.ts"
+import { InputError } from "@tollgate/ui/api/ApiError.ts"
+import { type ConflictField, pairTexts } from "@tollgate/ui/components/ConflictNotice.tsx"
+import { formatTime, fromLocalInput, toLocalInput } from "@tollgate/ui/format/time.ts"
 import type { SubscriptionJson } from "../../api/types.ts"
-import { type ConflictField, pairTexts } from "../../components/ConflictNotice.tsx"
 import { formatMetadata, readMetadata } from "../../format/metadata.ts"
-import { formatTime, fromLocalInput, toLocalInput } from "../../format/time.ts"
 import type { PickedPlan } from "./PlanPicker.tsx"
 
 export interface SubscriptionEdit {
@@ -47,10 +47,15 @@ export const toUpdateBody = (edit: SubscriptionEdit, current: SubscriptionJson) 
     throw new InputError("The end of the trial cannot be removed", "Enter another date instead.")
   const metadata = readMetadata(edit.metadata) ?? (current.metadata === undefined ? undefined : {})
   const trialEndDate = toTrialEnd(edit, current)
+  // Without a status or plans, the update leaves a pending change as it is.
   return {
-    status: edit.status,
-    planExternalIds: edit.plans.map(({ planExternalId }) => planExternalId),
-    ...(edit.prorate === "" || haveSamePlans(edit, current) ? {} : { prorate: Number(edit.prorate) }),
+    ...(edit.status === current.status ? {} : { status: edit.status }),
+    ...(haveSamePlans(edit, current)
+      ? {}
+      : {
+          planExternalIds: edit.plans.map(({ planExternalId }) => planExternalId),
+          ...(edit.prorate === "" ? {} : { prorate: Number(edit.prorate) })
+        }),
     ...(trialEndDate === undefined ? {} : { trialEndDate }),
     ...(metadata === undefined ? {} : { metadata })
   }

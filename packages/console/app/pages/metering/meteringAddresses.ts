@@ -1,5 +1,5 @@
 /** The paths of the API and the links of the console for what is in a metering bucket. */
-import { toPath } from "../../api/request.ts"
+import { toPath } from "@tollgate/ui/api/request.ts"
 import { type LinkQuery, linkTo } from "../../routing/router.ts"
 
 export const toBucketPath = (bucket: string): string => toPath("/v1/metering", bucket)
@@ -9,7 +9,11 @@ export const toPlanPath = (bucket: string, plan: string): string => toPath("/v1/
 export const toSubscriptionPath = (bucket: string, subscription: string): string =>
   toPath("/v1/metering", bucket, "subscriptions", subscription)
 
-export const linkToBuckets = (account: string): string => linkTo(["accounts", account, "metering"])
+export const toCustomerPath = (bucket: string, customerKey: string): string =>
+  toPath("/v1/metering", bucket, "customers", customerKey)
+
+/** The list of metering buckets, even if there is only one. */
+export const linkToBuckets = (account: string): string => linkTo(["accounts", account, "metering"], { all: 1 })
 
 export const linkToBucket = (account: string, bucket: string, query?: LinkQuery): string =>
   linkTo(["accounts", account, "metering", bucket], query)
@@ -22,6 +26,6 @@ export const linkToSubscription = (account: string, bucket: string, subscription
 
 /** The pages above those of plans and subscriptions. */
 export const getParents = (account: string, bucket: string, tab: "plans" | "subscriptions", tabLabel: string) => [
-  { label: "Metering", link: linkToBuckets(account) },
+  { label: "Plans and usage", link: linkToBuckets(account) },
   { label: tabLabel, link: linkToBucket(account, bucket, { tab }) }
 ]

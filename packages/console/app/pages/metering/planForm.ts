@@ -2,15 +2,21 @@
  * What a person enters for a plan: texts, until they are sent. Numbers that are not entered yet stay empty.
  */
 
-import { InputError } from "../../api/ApiError.ts"
+import { InputError } from "@tollgate/ui/api/ApiError.ts"
+import { type ConflictField, pairTexts } from "@tollgate/ui/components/ConflictNotice.tsx"
+import { formatCount } from "@tollgate/ui/format/numbers.ts"
 import type { PlanJson } from "../../api/types.ts"
-import { type ConflictField, pairTexts } from "../../components/ConflictNotice.tsx"
-import { formatCount } from "../../format/numbers.ts"
+import { describeFeature, type FeatureInput, toFeatureInputs, toFeatures } from "./featureForm.ts"
 
 export interface MeterInput {
   readonly name: string
   readonly label: string
   readonly max: string
+  /** Empty: that of the subscription. */
+  readonly period: string
+  readonly isSoftLimit: boolean
+  /** Empty: any. */
+  readonly overageMax: string
 }
 
 export interface RateLimitInput {
@@ -27,12 +33,20 @@ export interface PlanInput {
   readonly planExternalId: string
   readonly meters: ReadonlyArray<MeterInput>
   readonly rateLimits: ReadonlyArray<RateLimitInput>
+  readonly features: ReadonlyArray<FeatureInput>
   readonly trialDays: string
   readonly trialEndStatus: string
   readonly isTrialCollectPayment: boolean
 }
 
-export const emptyMeter: MeterInput = { name: "", label: "", max: "" }
+export const emptyMeter: MeterInput = {
+  name: "",
+  label: "",
+  max: "",
+  period: "",
+  isSoftLimit: false,
+  overageMax: ""
+}
 export const emptyRateLimit: RateLimitInput = { name: "", limit: "", per: "minute", perMs: "", burst: "" }
 
 export const emptyPlan: PlanInput = {
@@ -40,28 +54,44 @@ export const emptyPlan: PlanInput = {
   planExternalId: "",
   meters: [emptyMeter],
   rateLimits: [],
+  features: [],
   trialDays: "",
   trialEndStatus: "",
   isTrialCollectPayment: false
 }
 
+export const toRateLimitInput = (
+  name: string,
+  { limit, per, burst }: NonNullable<PlanJson["rateLimits"]>[string]
+): RateLimitInput => ({
+  name,
+  limit: String(limit),
+  per: typeof per === "number" ? "custom" : per,
+  perMs: typeof per === "number" ? String(per) : "",
+  burst: burst === undefined ? "" : String(burst)
+})
+
 export const toPlanInput = (plan: PlanJson): PlanInput => ({
   label: plan.label,
   planExternalId: plan.planExternalId,
-  meters: Object.entries(plan.meters).map(([name, { label = "", max }]) => ({ name, label, max: String(max) })),
-  rateLimits: Object.entries(plan.rateLimits ?? {}).map(([name, { limit, per, burst }]) => ({
-    name,
-    limit: String(limit),
-    per: typeof per === "number" ? "custom" : per,
-    perMs: typeof per === "number" ? String(per) : "",
-    burst: burst === undefined ? "" : String(burst)
-  })),
+  meters: Object.entries(plan.meters).map(
+    ([name, { label = "", max, period = "", isSoftLimit = false, overageMax }]) => ({
+      name,
+      label,
+      max: String(max),
+      period,
+      isSoftLimit,
+      overageMax: overageMax === undefined ? "" : String(overageMax)
+    })
+  ),
+  rateLimits: Object.entries(plan.rateLimits ?? {}).map(([name, rateLimit]) => toRateLimitInput(name, rateLimit)),
+  features: toFeatureInputs(plan.features),
   trialDays: plan.trialDays === undefined ? "" : String(plan.trialDays),
   trialEndStatus: plan.trialEndStatus ?? "",
   isTrialCollectPayment: plan.isTrialCollectPayment ?? false
 })
 
-const toRateLimit = ({ limit, per, perMs, burst }: RateLimitInput) => ({
+export const toRateLimit = ({ limit, per, perMs, burst }: RateLimitInput) => ({
   limit: Number(limit),
   per: per === "custom" ? Number(perMs) : per,
   ...(burst === "" ? {} : { burst: Number(burst) })
@@ -72,8 +102,17 @@ export const toPlanBody = (input: PlanInput, current?: PlanJson) => ({
   label: input.label,
   planExternalId: input.planExternalId,
   meters: Object.fromEntries(
-    input.meters.map(({ name, label, max }) => [name, { max: Number(max), ...(label === "" ? {} : { label }) }])
+    input.meters.map(({ name, label, max, period, isSoftLimit, overageMax }) => [
+      name,
+      {
+        max: Number(max),
+        ...(label === "" ? {} : { label }),
+        ...(period === "" ? {} : { period }),
+        ...(isSoftLimit ? { isSoftLimit, ...(overageMax === "" ? {} : { overageMax: Number(overageMax) }) } : {})
+      }
+    ])
   ),
+  features: toFeatures(input.features),
   rateLimits: Object.fromEntries(input.rateLimits.map((rateLimit) => [rateLimit.name, toRateLimit(rateLimit)])),
   ...(input.trialDays === "" ? {} : { trialDays: Number(input.trialDays) }),
   ...(input.trialEndStatus === "" ? {} : { trialEndStatus: input.trialEndStatus }),
@@ -94,23 +133,34 @@ export const checkNames = (rows: ReadonlyArray<{ readonly name: string }>): void
 export const checkPlan = (input: PlanInput, current?: PlanJson): void => {
   checkNames(input.meters)
   checkNames(input.rateLimits)
+  checkNames(input.features)
   if (current?.trialDays !== undefined && input.trialDays === "")
     throw new InputError("The trial cannot be removed", "Enter 0 days instead: then a trial ends when it begins.")
   if (current?.trialEndStatus !== undefined && input.trialEndStatus === "")
     throw new InputError("The status after the trial cannot be removed", "Choose paused or canceled.")
 }
 
-export const describeMeter = ({ name, label, max }: MeterInput): string =>
-  `${name}: ${formatCount(Number(max))}${label === "" ? "" : ` (${label})`}`
+/** When a meter begins at 0 again. */
+export const describePeriod = (period: string): string =>
+  period === "" ? "period of the subscription" : period === "none" ? "never resets" : `by ${period}`
+
+export const describeMeter = ({ name, label, max, period, isSoftLimit, overageMax }: MeterInput): string =>
+  [
+    `${name}: ${formatCount(Number(max))}${label === "" ? "" : ` (${label})`}`,
+    ...(period === "" ? [] : [describePeriod(period)]),
+    ...(isSoftLimit ? ["soft limit"] : []),
+    ...(isSoftLimit && overageMax !== "" ? [`overage up to ${formatCount(Number(overageMax))}`] : [])
+  ].join(", ")
 
 export const describeRateLimit = ({ name, limit, per, perMs, burst }: RateLimitInput): string =>
   `${name}: ${limit} per ${per === "custom" ? `${perMs} ms` : per}${burst === "" ? "" : `, at most ${burst} at once`}`
 
 const describe = (input: PlanInput): ReadonlyArray<readonly [label: string, text: string]> => [
   ["Label", input.label],
-  ["External id", input.planExternalId],
+  ["Your id of the plan", input.planExternalId],
   ["Meters", input.meters.map(describeMeter).sort().join("; ")],
   ["Rate limits", input.rateLimits.map(describeRateLimit).sort().join("; ") || "none"],
+  ["Features", input.features.map(describeFeature).sort().join("; ") || "none"],
   ["Trial in days", input.trialDays || "none"],
   ["After the trial", input.trialEndStatus || "active"],
   ["Collect payment for the trial", input.isTrialCollectPayment ? "yes" : "no"]

@@ -1,8 +1,8 @@
 /** What a person enters for a new subscription. */
-import { InputError } from "../../api/ApiError.ts"
+import { InputError } from "@tollgate/ui/api/ApiError.ts"
+import { fromLocalInput } from "@tollgate/ui/format/time.ts"
 import type { SubscriptionJson } from "../../api/types.ts"
 import { readMetadata } from "../../format/metadata.ts"
-import { fromLocalInput } from "../../format/time.ts"
 import type { PickedPlan } from "./PlanPicker.tsx"
 
 export interface SubscriptionInput {

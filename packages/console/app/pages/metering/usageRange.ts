@@ -1,5 +1,5 @@
 /** The ranges and steps of usage that a person can choose. */
-import type { UsageStep } from "../../format/steps.ts"
+import type { UsageStep } from "@tollgate/ui/format/steps.ts"
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs

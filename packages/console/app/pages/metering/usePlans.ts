@@ -1,7 +1,7 @@
-import { get } from "../../api/request.ts"
+import { get } from "@tollgate/ui/api/request.ts"
+import { type QueryState, useQuery } from "@tollgate/ui/data/useQuery.ts"
+import { useReloadOn } from "@tollgate/ui/data/useReloadOn.ts"
 import type { PlanJson } from "../../api/types.ts"
-import { type QueryState, useQuery } from "../../data/useQuery.ts"
-import { useReloadOn } from "../../data/useReloadOn.ts"
 import { toPlanPath } from "./meteringAddresses.ts"
 
 /** How many plans of a subscription are read; hardly any has more than two. */
@@ -26,3 +26,10 @@ export const toMeterLabels = (plans: ReadonlyArray<PlanJson>): Readonly<Record<s
       Object.entries(meters).flatMap(([name, { label }]) => (label === undefined ? [] : [[name, label]]))
     )
   )
+
+/** The meters whose use can be shown by period one by one, because some have other periods than the subscription. */
+export const toPeriodMeters = (plans: ReadonlyArray<PlanJson>): ReadonlyArray<string> => {
+  const meters = plans.flatMap(({ meters }) => Object.entries(meters))
+  if (meters.every(([, { period }]) => period === undefined)) return []
+  return [...new Set(meters.flatMap(([name, { period }]) => (period === "none" ? [] : [name])))].sort()
+}

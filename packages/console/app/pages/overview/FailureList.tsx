@@ -1,18 +1,12 @@
-import type { WebhookJson } from "../../api/types.ts"
-import { QueryView } from "../../components/QueryView.tsx"
-import { Table } from "../../components/Table.tsx"
-import { Time } from "../../components/Time.tsx"
-import { useQuery } from "../../data/useQuery.ts"
+import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
+import { Table } from "@tollgate/ui/components/Table.tsx"
+import { Time } from "@tollgate/ui/components/Time.tsx"
+import { useQuery } from "@tollgate/ui/data/useQuery.ts"
 import { loadFailures } from "./failures.ts"
+import type { Inventory } from "./inventory.ts"
 
-export const FailureList = ({
-  account,
-  webhooks
-}: {
-  readonly account: string
-  readonly webhooks: ReadonlyArray<WebhookJson>
-}) => {
-  const failures = useQuery(`failures ${account}`, (signal) => loadFailures(account, webhooks, signal))
+export const FailureList = ({ account, inventory }: { readonly account: string; readonly inventory: Inventory }) => {
+  const failures = useQuery(`failures ${account}`, (signal) => loadFailures(account, inventory, signal))
   return (
     <QueryView query={failures}>
       {(failures) =>

@@ -1,8 +1,9 @@
-import { EmptyState } from "../../components/EmptyState.tsx"
+import { EmptyState } from "@tollgate/ui/components/EmptyState.tsx"
 import { linkTo } from "../../routing/router.ts"
+import type { Inventory } from "./inventory.ts"
 
 /** What to do first in an account in which nothing exists. */
-export const FirstSteps = ({ account }: { readonly account: string }) => {
+export const FirstSteps = ({ account, inventory }: { readonly account: string; readonly inventory: Inventory }) => {
   const toLink = (section: string): string => linkTo(["accounts", account, section])
   return (
     <EmptyState title="Nothing exists in this account yet">
@@ -14,12 +15,16 @@ export const FirstSteps = ({ account }: { readonly account: string }) => {
         <li>
           <a href={toLink("metering")}>Create a metering bucket and a plan</a>, then subscribe the consumer to it.
         </li>
-        <li>
-          <a href={toLink("deployments")}>Deploy a site</a> from a folder.
-        </li>
-        <li>
-          <a href={toLink("webhooks")}>Create a webhook</a> to be told of every change.
-        </li>
+        {inventory.projects !== undefined && (
+          <li>
+            <a href={toLink("deployments")}>Deploy a site</a> from a folder.
+          </li>
+        )}
+        {inventory.webhooks !== undefined && (
+          <li>
+            <a href={toLink("webhooks")}>Create a webhook</a> to be told of every change.
+          </li>
+        )}
       </ol>
       <p>
         The <a href="../v1/docs">API reference</a> has the same for programs.

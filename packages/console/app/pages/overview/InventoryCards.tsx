@@ -1,6 +1,7 @@
+import { formatCount, formatQuantity } from "@tollgate/ui/format/numbers.ts"
 import type { ComponentChildren } from "preact"
-import { formatCount, formatQuantity } from "../../format/numbers.ts"
 import { linkTo } from "../../routing/router.ts"
+import { linkToBuckets } from "../metering/meteringAddresses.ts"
 import type { Inventory } from "./inventory.ts"
 
 const Card = ({
@@ -35,7 +36,7 @@ const Rest = ({ shown, total, noun }: { readonly shown: number; readonly total: 
 export const InventoryCards = ({ account, inventory }: { readonly account: string; readonly inventory: Inventory }) => {
   const { keyBuckets, meteringBuckets, projects, webhooks } = inventory
   const toLink = (...path: ReadonlyArray<string>): string => linkTo(["accounts", account, ...path])
-  const disabled = webhooks.first.filter(({ state }) => state === "disabled").length
+  const disabled = webhooks?.first.filter(({ state }) => state === "disabled").length ?? 0
   return (
     <div class="cards inventory">
       <Card
@@ -50,7 +51,7 @@ export const InventoryCards = ({ account, inventory }: { readonly account: strin
             </li>
           ))}
         </ul>
-        <Rest shown={keyBuckets.first.length} total={keyBuckets.total} noun="key bucket" />
+        <Rest shown={keyBuckets.first.length} total={keyBuckets.total} noun="API" />
       </Card>
       <Card
         title="Subscriptions"
@@ -67,11 +68,15 @@ export const InventoryCards = ({ account, inventory }: { readonly account: strin
         <Rest shown={meteringBuckets.first.length} total={meteringBuckets.total} noun="metering bucket" />
       </Card>
       <Card title="Plans" link={toLink("metering")} count={sum(meteringBuckets.first.map(({ plans }) => plans))} />
-      <Card title="Metering buckets" link={toLink("metering")} count={meteringBuckets.total} />
-      <Card title="Projects" link={toLink("deployments")} count={projects} />
-      <Card title="Webhooks" link={toLink("webhooks")} count={webhooks.total}>
-        {disabled > 0 && <p class="hint">{formatCount(disabled)} disabled</p>}
-      </Card>
+      {meteringBuckets.total > 1 && (
+        <Card title="Metering buckets" link={linkToBuckets(account)} count={meteringBuckets.total} />
+      )}
+      {projects !== undefined && <Card title="Projects" link={toLink("deployments")} count={projects} />}
+      {webhooks !== undefined && (
+        <Card title="Webhooks" link={toLink("webhooks")} count={webhooks.total}>
+          {disabled > 0 && <p class="hint">{formatCount(disabled)} disabled</p>}
+        </Card>
+      )}
     </div>
   )
 }

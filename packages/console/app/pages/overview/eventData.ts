@@ -1,15 +1,10 @@
 /** Reads the data of events, whose form depends on their type. */
-import { get, toPath } from "../../api/request.ts"
+import { get, toPath } from "@tollgate/ui/api/request.ts"
 import type { EventJson, PageJson } from "../../api/types.ts"
 
 export const getText = ({ data }: EventJson, name: string): string => {
   const value = data[name]
   return typeof value === "string" ? value : ""
-}
-
-export const getNumber = ({ data }: EventJson, name: string): number => {
-  const value = data[name]
-  return typeof value === "number" ? value : 0
 }
 
 /** The latest events of a type, newest first. */

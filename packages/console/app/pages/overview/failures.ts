@@ -1,8 +1,9 @@
 /** What failed lately: deployments, webhooks that were disabled, and deliveries. */
-import { get, toPath } from "../../api/request.ts"
+import { get, toPath } from "@tollgate/ui/api/request.ts"
 import type { DeliveryJson, EventJson, PageJson, WebhookJson } from "../../api/types.ts"
 import { linkTo } from "../../routing/router.ts"
 import { getText, loadEvents } from "./eventData.ts"
+import type { Inventory } from "./inventory.ts"
 
 export interface Failure {
   readonly id: string
@@ -34,13 +35,19 @@ const toWebhookFailure = (event: EventJson): Failure => ({
   link: linkTo(["accounts", event.accountName, "webhooks", event.subject.id])
 })
 
-const toDeliveryFailure = (account: string, webhook: WebhookJson, delivery: DeliveryJson): Failure => {
+/** A delivery of a webhook that was not received, and how many more there are. */
+const toDeliveryFailure = (account: string, webhook: WebhookJson, delivery: DeliveryJson, others: number): Failure => {
   const last = delivery.attempts.at(-1)
+  const why = last?.error ?? (last?.statusCode === undefined ? "It was not sent" : `Status ${last.statusCode}`)
   return {
     id: delivery.id,
     failedOn: last?.startedOn ?? webhook.updatedOn,
     what: `Delivery of ${delivery.type} to ${webhook.url}`,
-    why: last?.error ?? (last?.statusCode === undefined ? "It was not sent" : `Status ${last.statusCode}`),
+    why: [
+      why,
+      ...(delivery.status === "pending" ? ["it is tried again"] : []),
+      ...(others > 0 ? [`${others} more`] : [])
+    ].join("; "),
     link: linkTo(["accounts", account, "webhooks", webhook.id])
   }
 }
@@ -52,19 +59,24 @@ const loadDeliveries = async (
 ): Promise<ReadonlyArray<Failure>> => {
   const path = toPath("/v1/accounts", account, "webhooks", webhook.id, "deliveries")
   const { data } = await get<PageJson<DeliveryJson>>(path, { limit: maxDeliveries }, signal)
-  return data
-    .filter(({ status }) => status === "failed")
-    .map((delivery) => toDeliveryFailure(account, webhook, delivery))
+  const failed = data.filter(
+    ({ status, attempts }) => status === "failed" || (status === "pending" && attempts.length > 0)
+  )
+  // One that was sent says what the endpoint answered.
+  const shown = failed.find(({ attempts }) => attempts.length > 0) ?? failed[0]
+  return shown === undefined ? [] : [toDeliveryFailure(account, webhook, shown, failed.length - 1)]
 }
 
 export const loadFailures = async (
   account: string,
-  webhooks: ReadonlyArray<WebhookJson>,
+  inventory: Inventory,
   signal: AbortSignal
 ): Promise<ReadonlyArray<Failure>> => {
+  const webhooks = inventory.webhooks?.first ?? []
+  // A server without deployments or webhooks does not know their events.
   const [deployments, disabled, ...deliveries] = await Promise.all([
-    loadEvents(account, "deployment.failed", maxEvents, signal),
-    loadEvents(account, "webhook.disabled", maxEvents, signal),
+    inventory.projects === undefined ? [] : loadEvents(account, "deployment.failed", maxEvents, signal),
+    inventory.webhooks === undefined ? [] : loadEvents(account, "webhook.disabled", maxEvents, signal),
     ...webhooks.slice(0, maxWebhooks).map((webhook) => loadDeliveries(account, webhook, signal))
   ])
   // A webhook that was enabled again or removed needs no attention any more.

@@ -2,7 +2,7 @@
  * What exists in an account, in numbers. Only the first few buckets are counted one by one, so that the number of requests
  * is bounded.
  */
-import { get, toPath } from "../../api/request.ts"
+import { find, get, toPath } from "@tollgate/ui/api/request.ts"
 import type { MeteringBucketJson, NamedJson, PageJson, WebhookJson } from "../../api/types.ts"
 
 const maxBuckets = 5
@@ -30,8 +30,10 @@ interface Some<A> {
 export interface Inventory {
   readonly keyBuckets: Some<KeyBucketCount>
   readonly meteringBuckets: Some<MeteringBucketCount>
-  readonly projects: number
-  readonly webhooks: Some<WebhookJson>
+  /** `undefined` if the server has no deployments. */
+  readonly projects: number | undefined
+  /** `undefined` if the server has no webhooks. */
+  readonly webhooks: Some<WebhookJson> | undefined
 }
 
 const count = async (path: string, signal: AbortSignal): Promise<number> =>
@@ -64,11 +66,16 @@ export const loadInventory = async (account: string, signal: AbortSignal): Promi
   const [keyBuckets, meteringBuckets, projects, webhooks] = await Promise.all([
     loadKeyBuckets(account, signal),
     loadMeteringBuckets(account, signal),
-    count(`${root}/projects`, signal),
-    get<PageJson<WebhookJson>>(`${root}/webhooks`, { limit: maxWebhooks }, signal)
+    find<PageJson<unknown>>(`${root}/projects`, { limit: 1 }, signal),
+    find<PageJson<WebhookJson>>(`${root}/webhooks`, { limit: maxWebhooks }, signal)
   ])
-  return { keyBuckets, meteringBuckets, projects, webhooks: { first: webhooks.data, total: webhooks.total } }
+  return {
+    keyBuckets,
+    meteringBuckets,
+    projects: projects?.total,
+    webhooks: webhooks && { first: webhooks.data, total: webhooks.total }
+  }
 }
 
 export const isEmpty = ({ keyBuckets, meteringBuckets, projects, webhooks }: Inventory): boolean =>
-  keyBuckets.total + meteringBuckets.total + projects + webhooks.total === 0
+  keyBuckets.total + meteringBuckets.total + (projects ?? 0) + (webhooks?.total ?? 0) === 0

@@ -1,17 +1,15 @@
-import { request, toPath } from "../../api/request.ts"
+import { request, toPath } from "@tollgate/ui/api/request.ts"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { ProblemNotice } from "@tollgate/ui/components/ProblemNotice.tsx"
+import { Section } from "@tollgate/ui/components/Section.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useInterval } from "@tollgate/ui/data/useInterval.ts"
 import type { DeliveryJson, PageJson } from "../../api/types.ts"
-import { Button } from "../../components/Button.tsx"
-import { Pager } from "../../components/Pager.tsx"
-import { ProblemNotice } from "../../components/ProblemNotice.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { Section } from "../../components/Section.tsx"
-import { showToast } from "../../components/toasts.tsx"
-import { useAction } from "../../data/useAction.ts"
-import type { QueryState } from "../../data/useQuery.ts"
-import { setQuery } from "../../routing/router.ts"
+import { PagedTable } from "../../components/PagedTable.tsx"
+import type { List } from "../../data/useList.ts"
 import { canWrite } from "../../session/session.ts"
-import { useInterval } from "../../timing/useInterval.ts"
-import { DeliveryTable } from "./DeliveryTable.tsx"
+import { makeDeliveryColumns } from "./deliveryColumns.tsx"
 
 /** While something is sent soon, and while it waits for a later attempt. */
 const [shortIntervalMs, longIntervalMs] = [2_000, 30_000]
@@ -29,13 +27,12 @@ const getRefreshInterval = (deliveries: ReadonlyArray<DeliveryJson>): number | u
 
 export interface DeliveriesProps {
   readonly webhookPath: string
-  readonly deliveries: QueryState<PageJson<DeliveryJson>>
-  readonly limit: number
+  readonly deliveries: List<PageJson<DeliveryJson>>
   readonly isEnabled: boolean
 }
 
 /** What was sent to a webhook, newest first. */
-export const Deliveries = ({ webhookPath, deliveries, limit, isEnabled }: DeliveriesProps) => {
+export const Deliveries = ({ webhookPath, deliveries, isEnabled }: DeliveriesProps) => {
   const retry = useAction(async ({ id }: DeliveryJson) => {
     await request("POST", `${toPath(`${webhookPath}/deliveries`, id)}/retry`)
     showToast("The delivery is sent again")
@@ -52,27 +49,13 @@ export const Deliveries = ({ webhookPath, deliveries, limit, isEnabled }: Delive
       }
     >
       {retry.problem !== undefined && <ProblemNotice problem={retry.problem} />}
-      <QueryView query={deliveries}>
-        {({ data, total, offset }) =>
-          total === 0 ? (
-            <p class="hint">Nothing has been sent yet. Send a test, or change something in this account.</p>
-          ) : (
-            <>
-              <DeliveryTable
-                deliveries={data}
-                onRetry={canWrite.value && isEnabled ? (delivery) => void retry.run(delivery) : undefined}
-              />
-              <Pager
-                offset={offset}
-                limit={limit}
-                total={total}
-                shown={data.length}
-                onChange={(offset) => setQuery({ offset: offset || undefined })}
-              />
-            </>
-          )
-        }
-      </QueryView>
+      <PagedTable
+        list={deliveries}
+        caption="Deliveries of this webhook"
+        getKey={({ id }) => id}
+        columns={makeDeliveryColumns(canWrite.value && isEnabled ? (delivery) => void retry.run(delivery) : undefined)}
+        empty={<p class="hint">Nothing has been sent yet. Send a test, or change something in this account.</p>}
+      />
     </Section>
   )
 }

@@ -1,10 +1,10 @@
+import type { Reply } from "@tollgate/ui/api/request.ts"
+import { type ConflictField, ConflictNotice } from "@tollgate/ui/components/ConflictNotice.tsx"
+import { FormDialog } from "@tollgate/ui/components/FormDialog.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useVersionedEdit } from "@tollgate/ui/data/useVersionedEdit.ts"
 import { useState } from "preact/hooks"
-import type { Reply } from "../../api/request.ts"
 import type { WebhookJson } from "../../api/types.ts"
-import { type ConflictField, ConflictNotice } from "../../components/ConflictNotice.tsx"
-import { FormDialog } from "../../components/FormDialog.tsx"
-import { useAction } from "../../data/useAction.ts"
-import { useVersionedEdit } from "../../data/useVersionedEdit.ts"
 import { isUrlProblem, WebhookFields, type WebhookInput } from "./WebhookFields.tsx"
 
 const toInput = ({ url, events, description = "" }: WebhookJson): WebhookInput => ({ url, events, description })

@@ -1,4 +1,4 @@
-import { Checkbox } from "../../components/fields.tsx"
+import { Checkbox } from "@tollgate/ui/components/fields.tsx"
 import { eventGroups } from "../events/eventTypes.ts"
 
 const allEvents = "*"

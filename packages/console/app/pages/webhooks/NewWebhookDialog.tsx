@@ -1,9 +1,9 @@
+import { request, toPath } from "@tollgate/ui/api/request.ts"
+import { FormDialog } from "@tollgate/ui/components/FormDialog.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useIdempotencyKey } from "@tollgate/ui/data/useIdempotencyKey.ts"
 import { useState } from "preact/hooks"
-import { request, toPath } from "../../api/request.ts"
 import type { WebhookJson } from "../../api/types.ts"
-import { FormDialog } from "../../components/FormDialog.tsx"
-import { useAction } from "../../data/useAction.ts"
-import { useIdempotencyKey } from "../../data/useIdempotencyKey.ts"
 import { isUrlProblem, WebhookFields } from "./WebhookFields.tsx"
 
 export interface CreatedWebhook extends WebhookJson {

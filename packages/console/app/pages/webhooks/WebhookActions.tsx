@@ -1,5 +1,5 @@
+import { Button } from "@tollgate/ui/components/Button.tsx"
 import type { WebhookJson } from "../../api/types.ts"
-import { Button } from "../../components/Button.tsx"
 
 export interface WebhookActionsProps {
   readonly webhook: WebhookJson
@@ -23,7 +23,7 @@ export const WebhookActions = (props: WebhookActionsProps) => {
       <Button onClick={props.onEdit}>Edit</Button>
       <Button onClick={props.onToggle}>{isEnabled ? "Disable" : "Enable"}</Button>
       <Button onClick={props.onRotate}>Rotate secret</Button>
-      <Button kind="danger" onClick={props.onRemove}>
+      <Button kind="destructive" onClick={props.onRemove}>
         Remove
       </Button>
     </>

@@ -1,6 +1,6 @@
-import type { Problem } from "../../api/ApiError.ts"
-import { getFieldError } from "../../api/getFieldError.ts"
-import { TextArea, TextField } from "../../components/fields.tsx"
+import type { Problem } from "@tollgate/ui/api/ApiError.ts"
+import { getFieldError } from "@tollgate/ui/api/getFieldError.ts"
+import { TextArea, TextField } from "@tollgate/ui/components/fields.tsx"
 import { EventPatternsField } from "./EventPatternsField.tsx"
 
 /** What a person enters about a webhook. */

@@ -1,16 +1,17 @@
+import { request, toPath } from "@tollgate/ui/api/request.ts"
+import { DefinitionList } from "@tollgate/ui/components/DefinitionList.tsx"
+import { ProblemNotice } from "@tollgate/ui/components/ProblemNotice.tsx"
+import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
+import { Time } from "@tollgate/ui/components/Time.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { useAction } from "@tollgate/ui/data/useAction.ts"
+import { useQuery } from "@tollgate/ui/data/useQuery.ts"
 import { useState } from "preact/hooks"
-import { get, request, toPath } from "../../api/request.ts"
-import type { DeliveryJson, PageJson, WebhookJson } from "../../api/types.ts"
-import { DefinitionList } from "../../components/DefinitionList.tsx"
+import type { DeliveryJson, WebhookJson } from "../../api/types.ts"
 import { PageHeader } from "../../components/PageHeader.tsx"
-import { ProblemNotice } from "../../components/ProblemNotice.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { Time } from "../../components/Time.tsx"
-import { showToast } from "../../components/toasts.tsx"
-import { useAction } from "../../data/useAction.ts"
-import { useQuery } from "../../data/useQuery.ts"
+import { useList } from "../../data/useList.ts"
 import type { PageParams } from "../../routing/pages.ts"
-import { address, linkTo } from "../../routing/router.ts"
+import { linkTo } from "../../routing/router.ts"
 import { canWrite } from "../../session/session.ts"
 import { Deliveries } from "./Deliveries.tsx"
 import { useToggleWebhook } from "./useToggleWebhook.ts"
@@ -19,18 +20,13 @@ import { type WebhookDialog, WebhookDialogs } from "./WebhookDialogs.tsx"
 import { WebhookState } from "./WebhookState.tsx"
 import "../../styles/activity.css"
 
-const limit = 20
-
 /** One webhook: what it sends where, and what was sent. */
 export const WebhookPage = ({ params }: { readonly params: PageParams }) => {
   const { account = "", webhook: id = "" } = params
-  const offset = Number(address.value.query["offset"] ?? 0)
   const [dialog, setDialog] = useState<WebhookDialog>()
   const path = toPath("/v1/accounts", account, "webhooks", id)
   const webhook = useQuery(path, (signal) => request<WebhookJson>("GET", path, { signal }))
-  const deliveries = useQuery(`${path} ${offset}`, (signal) =>
-    get<PageJson<DeliveryJson>>(`${path}/deliveries`, { limit, offset }, signal)
-  )
+  const deliveries = useList<DeliveryJson>(`${path}/deliveries`, {}, { limit: 20 })
   const toggle = useToggleWebhook(path, webhook)
   const sendTest = useAction(async () => {
     await request("POST", `${path}/test`)
@@ -76,12 +72,7 @@ export const WebhookPage = ({ params }: { readonly params: PageParams }) => {
               ]}
             />
             {value.state === "disabled" && <p class="hint">Nothing is sent while it is disabled.</p>}
-            <Deliveries
-              webhookPath={path}
-              deliveries={deliveries}
-              limit={limit}
-              isEnabled={value.state === "enabled"}
-            />
+            <Deliveries webhookPath={path} deliveries={deliveries} isEnabled={value.state === "enabled"} />
           </>
         )}
       </QueryView>

@@ -1,5 +1,5 @@
-import { Notice } from "../../components/Notice.tsx"
-import { SecretDialog } from "../../components/SecretDialog.tsx"
+import { Notice } from "@tollgate/ui/components/Notice.tsx"
+import { SecretDialog } from "@tollgate/ui/components/SecretDialog.tsx"
 
 export interface WebhookSecretDialogProps {
   readonly title: string

@@ -1,5 +1,5 @@
+import { Badge } from "@tollgate/ui/components/Badge.tsx"
 import type { WebhookJson } from "../../api/types.ts"
-import { Badge } from "../../components/Badge.tsx"
 
 export const WebhookState = ({ webhook }: { readonly webhook: WebhookJson }) => (
   <>

@@ -1,62 +1,36 @@
+import { toPath } from "@tollgate/ui/api/request.ts"
+import { Button } from "@tollgate/ui/components/Button.tsx"
+import { EmptyState } from "@tollgate/ui/components/EmptyState.tsx"
+import { Time } from "@tollgate/ui/components/Time.tsx"
 import { useState } from "preact/hooks"
-import { get, toPath } from "../../api/request.ts"
-import type { PageJson, WebhookJson } from "../../api/types.ts"
-import { Button } from "../../components/Button.tsx"
-import { EmptyState } from "../../components/EmptyState.tsx"
+import type { WebhookJson } from "../../api/types.ts"
+import { PagedTable } from "../../components/PagedTable.tsx"
 import { PageHeader } from "../../components/PageHeader.tsx"
-import { Pager } from "../../components/Pager.tsx"
-import { QueryView } from "../../components/QueryView.tsx"
-import { Table } from "../../components/Table.tsx"
-import { Time } from "../../components/Time.tsx"
-import { useQuery } from "../../data/useQuery.ts"
+import { useList } from "../../data/useList.ts"
 import type { PageParams } from "../../routing/pages.ts"
-import { address, linkTo, setQuery } from "../../routing/router.ts"
+import { linkTo } from "../../routing/router.ts"
 import { canWrite } from "../../session/session.ts"
 import { type CreatedWebhook, NewWebhookDialog } from "./NewWebhookDialog.tsx"
+import { NotConfigured } from "./NotConfigured.tsx"
 import { WebhookSecretDialog } from "./WebhookSecretDialog.tsx"
 import { WebhookState } from "./WebhookState.tsx"
 import "../../styles/activity.css"
 
-const limit = 50
-
-const WebhookTable = ({
-  account,
-  webhooks
-}: {
-  readonly account: string
-  readonly webhooks: ReadonlyArray<WebhookJson>
-}) => (
-  <Table
-    caption="Webhooks"
-    rows={webhooks}
-    getKey={({ id }) => id}
-    columns={[
-      {
-        title: "URL",
-        render: ({ id, url }) => (
-          <a class="wide-cell" href={linkTo(["accounts", account, "webhooks", id])}>
-            {url}
-          </a>
-        )
-      },
-      { title: "State", render: (webhook) => <WebhookState webhook={webhook} /> },
-      { title: "Events", render: ({ events }) => <code>{events.join(", ")}</code> },
-      { title: "Description", render: ({ description }) => <span class="wide-cell">{description}</span> },
-      { title: "Since", render: ({ createdOn }) => <Time value={createdOn} /> }
-    ]}
-  />
-)
-
 /** The webhooks of an account: endpoints to which its events are sent. */
 export const WebhooksPage = ({ params }: { readonly params: PageParams }) => {
   const account = params["account"] ?? ""
-  const offset = Number(address.value.query["offset"] ?? 0)
   const [isCreating, setIsCreating] = useState(false)
   const [created, setCreated] = useState<CreatedWebhook>()
   const path = toPath("/v1/accounts", account, "webhooks")
-  const webhooks = useQuery(`${path} ${offset}`, (signal) =>
-    get<PageJson<WebhookJson>>(path, { limit, offset }, signal)
-  )
+  const webhooks = useList<WebhookJson>(path)
+  if (webhooks.problem?.status === 404) {
+    return (
+      <>
+        <PageHeader title="Webhooks" />
+        <NotConfigured />
+      </>
+    )
+  }
   return (
     <>
       <PageHeader title="Webhooks">
@@ -66,29 +40,33 @@ export const WebhooksPage = ({ params }: { readonly params: PageParams }) => {
           </Button>
         )}
       </PageHeader>
-      <QueryView query={webhooks}>
-        {({ data, total }) =>
-          total === 0 ? (
-            <EmptyState title="There is no webhook yet">
-              <p>
-                A webhook sends the events of this account to an endpoint of yours, signed and with retries.
-                {canWrite.value && " Create one with the button above."}
-              </p>
-            </EmptyState>
-          ) : (
-            <>
-              <WebhookTable account={account} webhooks={data} />
-              <Pager
-                offset={offset}
-                limit={limit}
-                total={total}
-                shown={data.length}
-                onChange={(offset) => setQuery({ offset: offset || undefined })}
-              />
-            </>
-          )
+      <PagedTable
+        list={webhooks}
+        caption="Webhooks"
+        getKey={({ id }) => id}
+        empty={
+          <EmptyState title="There is no webhook yet">
+            <p>
+              A webhook sends the events of this account to an endpoint of yours, signed and with retries.
+              {canWrite.value && " Create one with the button above."}
+            </p>
+          </EmptyState>
         }
-      </QueryView>
+        columns={[
+          {
+            title: "URL",
+            render: ({ id, url }) => (
+              <a class="wide-cell" href={linkTo(["accounts", account, "webhooks", id])}>
+                {url}
+              </a>
+            )
+          },
+          { title: "State", render: (webhook) => <WebhookState webhook={webhook} /> },
+          { title: "Events", render: ({ events }) => <code>{events.join(", ")}</code> },
+          { title: "Description", render: ({ description }) => <span class="wide-cell">{description}</span> },
+          { title: "Since", render: ({ createdOn }) => <Time value={createdOn} /> }
+        ]}
+      />
       {isCreating && (
         <NewWebhookDialog
           account={account}

@@ -1,7 +1,7 @@
-import { type Reply, request } from "../../api/request.ts"
+import { type Reply, request } from "@tollgate/ui/api/request.ts"
+import { type Action, useAction } from "@tollgate/ui/data/useAction.ts"
+import type { QueryState } from "@tollgate/ui/data/useQuery.ts"
 import type { WebhookJson } from "../../api/types.ts"
-import { type Action, useAction } from "../../data/useAction.ts"
-import type { QueryState } from "../../data/useQuery.ts"
 
 /** Enables or disables a webhook. The page shows it at once, and takes it back if the server refuses. */
 export const useToggleWebhook = (path: string, webhook: QueryState<Reply<WebhookJson>>): Action<[]> =>

@@ -1,19 +1,21 @@
-import { type Reply, request, toPath } from "../../../api/request.ts"
+import { type Reply, request, toPath } from "@tollgate/ui/api/request.ts"
+import { ConfirmDialog } from "@tollgate/ui/components/ConfirmDialog.tsx"
+import { SecretDialog } from "@tollgate/ui/components/SecretDialog.tsx"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
+import { formatQuantity } from "@tollgate/ui/format/numbers.ts"
 import type { ApiKeyJson } from "../../../api/types.ts"
-import { ConfirmDialog } from "../../../components/ConfirmDialog.tsx"
-import { SecretDialog } from "../../../components/SecretDialog.tsx"
-import { showToast } from "../../../components/toasts.tsx"
-import { formatQuantity } from "../../../format/numbers.ts"
 import type { ConsumerParams } from "../paths.ts"
 import { CreateKeyDialog } from "./CreateKeyDialog.tsx"
 import { CreateManyKeysDialog } from "./CreateManyKeysDialog.tsx"
 import { EditKeyDialog } from "./EditKeyDialog.tsx"
 import { ImportKeysDialog } from "./ImportKeysDialog.tsx"
-import { getKeyName } from "./KeyTable.tsx"
+import { getKeyName } from "./keyColumns.tsx"
 import { RollKeyDialog } from "./RollKeyDialog.tsx"
 
 export type OpenDialog =
-  | { readonly name: "create" | "createMany" | "import" | "roll" }
+  | { readonly name: "create" | "createMany" | "import" }
+  /** Without a key, all that have no expiry. */
+  | { readonly name: "roll"; readonly apiKey?: ApiKeyJson }
   | { readonly name: "edit"; readonly apiKey: Reply<ApiKeyJson> }
   | { readonly name: "revoke"; readonly apiKey: ApiKeyJson }
   | { readonly name: "values"; readonly keys: ReadonlyArray<ApiKeyJson>; readonly isNew: boolean }
@@ -61,7 +63,9 @@ export const KeyDialogs = ({ params, path, dialog, onOpen, onClose, onChanged }:
         />
       )
     case "roll":
-      return <RollKeyDialog params={params} onDone={(key) => showNewKeys([key])} onClose={onClose} />
+      return (
+        <RollKeyDialog params={params} apiKey={dialog.apiKey} onDone={(key) => showNewKeys([key])} onClose={onClose} />
+      )
     case "edit":
       return (
         <EditKeyDialog

@@ -1,8 +1,9 @@
 /** The fields of a key that can be created and edited. */
+
+import { TextField } from "@tollgate/ui/components/fields.tsx"
+import { toLocalInput } from "@tollgate/ui/format/time.ts"
 import { useState } from "preact/hooks"
 import type { ApiKeyJson } from "../../../api/types.ts"
-import { TextField } from "../../../components/fields.tsx"
-import { toLocalInput } from "../../../format/time.ts"
 import { checkScopes, parseExpiry, parseScopes } from "./keyInput.ts"
 
 interface Input {

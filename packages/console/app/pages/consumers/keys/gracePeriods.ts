@@ -1,5 +1,5 @@
 /** How long the former keys go on working after a roll. */
-import { getServerTime } from "../../../session/serverClock.ts"
+import { getServerTime } from "@tollgate/ui/session/serverClock.ts"
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs

@@ -1,5 +1,5 @@
 /** The fields of a key as they are typed and as the API takes them. */
-import { fromLocalInput, toLocalInput } from "../../../format/time.ts"
+import { fromLocalInput, toLocalInput } from "@tollgate/ui/format/time.ts"
 
 const scopePattern = /^(?:[A-Za-z0-9_.:-]{1,128}|[A-Za-z0-9_.:-]{0,126}:\*|\*)$/
 

@@ -1,12 +1,13 @@
 /**
  * Disables and enables keys. The list shows the change at once, and takes it back if the server refuses it.
  */
+
+import { type Problem, toProblem } from "@tollgate/ui/api/ApiError.ts"
+import { request, toPath } from "@tollgate/ui/api/request.ts"
+import { showToast } from "@tollgate/ui/components/toasts.tsx"
 import { useRef, useState } from "preact/hooks"
-import { type Problem, toProblem } from "../../../api/ApiError.ts"
-import { request, toPath } from "../../../api/request.ts"
 import type { ApiKeyJson, PageJson } from "../../../api/types.ts"
-import { showToast } from "../../../components/toasts.tsx"
-import { getKeyName } from "./KeyTable.tsx"
+import { getKeyName } from "./keyColumns.tsx"
 
 export const useKeyToggle = (
   path: string,

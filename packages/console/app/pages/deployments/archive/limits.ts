@@ -1,5 +1,5 @@
 /** The default limits of a server. A server can have others, so they are a reason to ask, not to refuse. */
-import { formatBytes, formatCount } from "../../../format/numbers.ts"
+import { formatBytes, formatCount } from "@tollgate/ui/format/numbers.ts"
 import type { Folder } from "./Source.ts"
 
 const MiB = 1024 * 1024
