@@ -1,0 +1,53 @@
+/**
+ * The keys of a customer, as it sees and manages them.
+ */
+import { type ApiKey, ApiKeys } from "@tollgate/core/effect"
+import { implementOperations, omitUndefined, SecretBox, Store } from "@tollgate/core/module"
+import { Effect } from "effect"
+import { PortalApi } from "./PortalApi.ts"
+import { defaultGraceSeconds, type PortalKey } from "./PortalKey.ts"
+import type { PortalOptions } from "./portalOptions.ts"
+
+export const defaultMaxKeys = 10
+
+const toPortalKey = ({
+  id,
+  description,
+  key,
+  createdOn,
+  expiresOn,
+  lastUsedOn,
+  disabled
+}: typeof ApiKey.Type): PortalKey =>
+  omitUndefined({ id, name: description, key, createdOn, expiresOn, lastUsedOn, disabled })
+
+export const makeCustomerKeys = ({ maxKeys = defaultMaxKeys, keyScopes }: PortalOptions) =>
+  Effect.gen(function* () {
+    const store = yield* Store
+    const secretBox = yield* SecretBox
+    const keys = yield* ApiKeys
+
+    return implementOperations(PortalApi, { store, secretBox })({
+      listKeys: Effect.fnUntraced(function* ({ params, query }) {
+        const page = yield* keys.list({ params, query }).pipe(Effect.catchTag("KeyNotRetained", Effect.die))
+        return { ...page, data: page.data.map(toPortalKey) }
+      }),
+
+      createKey: ({ params, payload: { name } }, once) =>
+        keys.own.create(once, toPortalKey, params, { description: name, maxKeys, scopes: keyScopes }),
+
+      renameKey: Effect.fnUntraced(function* ({ params, payload: { name } }) {
+        const renamed = yield* keys
+          .update({ params, payload: { description: name } })
+          .pipe(
+            Effect.catchTags({ KeyValueTaken: Effect.die, KeyLimitReached: Effect.die, VersionMismatch: Effect.die })
+          )
+        return toPortalKey(renamed.value)
+      }),
+
+      rollKey: ({ params, payload: { expiresIn = defaultGraceSeconds } }, once) =>
+        keys.own.roll(once, toPortalKey, params, { graceMs: expiresIn * 1_000, maxKeys: 2 * maxKeys }),
+
+      revokeKey: ({ params }) => keys.remove({ params }).pipe(Effect.catchTag("VersionMismatch", Effect.die))
+    })
+  })
