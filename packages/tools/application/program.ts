@@ -1,30 +1,48 @@
 /** Uses every package. The exported values show that an application can emit declarations of what it makes. */
+
 import assert from "node:assert/strict"
-import { adminConsole } from "@tollgate/console"
+import { adminConsole, type ConsoleModule } from "@tollgate/console"
 import { ConsumerNotFound, createTollgate, type Tollgate } from "@tollgate/core"
 import { createClient, ConsumerNotFound as RemoteConsumerNotFound } from "@tollgate/core/client"
 import { AccountName, Consumers, KeyBucketName, Tollgate as TollgateLayers } from "@tollgate/core/effect"
-import { memorySourceStore, Store, targetFromPromises } from "@tollgate/core/store"
+import { decisionsClient } from "@tollgate/decisions/client"
+import { type DeploymentsModule, deployments, memorySourceStore, targetFromPromises } from "@tollgate/deployments"
+import { deploymentsClient } from "@tollgate/deployments/client"
 import * as Express from "@tollgate/express"
 import * as Koa from "@tollgate/koa"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
+import { type OpenTelemetryModule, openTelemetry } from "@tollgate/opentelemetry"
+import { portalClient } from "@tollgate/portal/client"
 import { RedisStore } from "@tollgate/redis"
 import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
+import { Store } from "@tollgate/store"
+import { tokensClient } from "@tollgate/tokens/client"
+import { type WebhooksModule, webhooks } from "@tollgate/webhooks"
+import { webhooksClient } from "@tollgate/webhooks/client"
 import { Effect, Layer } from "effect"
 
 const secret = "a secret for this check of the packages only"
 
-export const gate: Tollgate = await createTollgate({
-  store: MemoryStore.open(),
-  secret,
-  publicUrl: "http://localhost",
-  console: adminConsole(),
-  deployments: { sources: memorySourceStore(), target: targetFromPromises({ publish: async () => {} }) }
-})
+export const gate: Tollgate<ConsoleModule | DeploymentsModule | OpenTelemetryModule | WebhooksModule> =
+  await createTollgate({
+    store: MemoryStore.open(),
+    secret,
+    publicUrl: "http://localhost",
+    modules: [
+      adminConsole(),
+      deployments({ sources: memorySourceStore(), target: targetFromPromises({ publish: async () => {} }) }),
+      openTelemetry(),
+      webhooks()
+    ]
+  })
 export const createGate = () => createTollgate({ store: MemoryStore.open(), secret })
-export const client = createClient({ baseUrl: "http://localhost", token: "a-management-token-for-acme" })
+export const client = createClient({
+  baseUrl: "http://localhost",
+  token: "a-management-token-for-acme",
+  modules: [decisionsClient, deploymentsClient, portalClient, tokensClient, webhooksClient]
+})
 export const services = TollgateLayers.layer({ secret }).pipe(Layer.provide(MemoryStore.layer))
 export const handlers = [toNodeHandler(gate), Express.tollgate(gate), Koa.tollgate(gate)] as const
 export const openers = { redis: RedisStore.open, sqlite: SqliteStore.open, sites, Store }
@@ -50,6 +68,10 @@ export const methods = {
   deployments: remote.project("shop").deployments,
   projects: remote.projects,
   events: remote.events,
+  decisions: remote.decisions,
+  portal: [remote.portal, remote.portalSessions],
+  tokens: remote.tokens,
+  sessions: remote.sessions,
   webhooks: remote.webhooks
 }
 

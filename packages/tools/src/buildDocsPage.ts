@@ -6,9 +6,9 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
 
-const source = new URL("../../core/docs-page/", import.meta.url)
+const source = new URL("../../console/docs-page/", import.meta.url)
 
-export const generatedModule = new URL("../../core/src/http/docs/page.generated.ts", import.meta.url)
+export const generatedModule = new URL("../../console/src/docsPage.generated.ts", import.meta.url)
 
 const bundle = async (file: string): Promise<string> => {
   const { outputFiles } = await build({
@@ -28,7 +28,7 @@ export const generateDocsPage = async (): Promise<string> => {
   const [script, style] = await Promise.all([bundle("main.ts"), bundle("page.css")])
   const markup = readFileSync(new URL("page.html", source), "utf8").trim()
   return [
-    "// Generated from packages/core/docs-page by packages/tools: edit the sources, then run npm run build:docs.",
+    "// Generated from packages/console/docs-page by packages/tools: edit the sources, then run npm run build:docs.",
     ...Object.entries({ markup, style, script }).map(
       ([name, content]) => `export const ${name} = ${JSON.stringify(content)}`
     ),

@@ -6,10 +6,10 @@
 import { join } from "node:path"
 import { checkInstalledPackages } from "./checkInstalledPackages.ts"
 import { checkReadme } from "./checkReadme.ts"
-import { publishedPackages } from "./publishedPackages.ts"
+import { onePackage, publishedPackages } from "./publishedPackages.ts"
 import { runCheck } from "./runCheck.ts"
 
-for (const { folder, manifest } of publishedPackages) {
+for (const { folder, manifest } of [...publishedPackages, onePackage]) {
   runCheck(`publint ${manifest.name}`, "publint", ["--strict", folder])
   const options = ["--pack", "--profile", "esm-only", "--format", "ascii", "--quiet"]
   runCheck(`attw ${manifest.name}`, "attw", [...options, folder])

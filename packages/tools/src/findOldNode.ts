@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { delimiter, join } from "node:path"
-import { checkNodeVersion } from "@tollgate/core/internal"
+import { checkNodeVersion } from "@tollgate/store/internal"
 
 /** A Node on the PATH that is too old for Tollgate. npm puts a newer one before it. */
 export const findOldNode = (): { readonly path: string; readonly version: string } | undefined =>

@@ -30,15 +30,24 @@ export interface PublishedPackage {
   readonly specifiers: ReadonlyArray<string>
 }
 
-export const publishedPackages: ReadonlyArray<PublishedPackage> = readdirSync("packages").flatMap((directory) => {
-  const folder = join("packages", directory)
-  const manifest: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
-  if (manifest.private === true) return []
-  const entryPoints = Object.entries(manifest.exports ?? {})
-  return {
-    folder,
-    manifest,
-    sources: entryPoints.map(([, conditions]) => join(folder, conditions["@tollgate/source"] ?? "")),
-    specifiers: entryPoints.map(([path]) => join(manifest.name, path))
-  }
-})
+const readPackages = (): ReadonlyArray<PublishedPackage> =>
+  readdirSync("packages").flatMap((directory) => {
+    const folder = join("packages", directory)
+    const manifest: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+    if (manifest.private === true) return []
+    const entryPoints = Object.entries(manifest.exports ?? {})
+    return {
+      folder,
+      manifest,
+      sources: entryPoints.map(([, conditions]) => join(folder, conditions["@tollgate/source"] ?? "")),
+      specifiers: entryPoints.map(([path]) => join(manifest.name, path))
+    }
+  })
+
+const [all, isOne] = [readPackages(), ({ manifest }: PublishedPackage): boolean => manifest.name === "tollgate"]
+
+/** `@tollgate/*`. */
+export const publishedPackages: ReadonlyArray<PublishedPackage> = all.filter((one) => !isOne(one))
+
+/** `tollgate`, which contains the others and Effect. */
+export const [onePackage] = all.filter(isOne) as [PublishedPackage]

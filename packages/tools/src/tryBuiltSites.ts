@@ -2,11 +2,13 @@
  * Deploys a page with the built packages and requests it. This tests the worker threads of `@tollgate/sites`, which run
  * from files that no other module imports.
  */
+
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { createTollgate } from "@tollgate/core"
+import { deployments } from "@tollgate/deployments"
 import { MemoryStore } from "@tollgate/memory"
 import { sites } from "@tollgate/sites"
 import { makePageArchive } from "../../sites/test/archives.ts"
@@ -18,7 +20,7 @@ const gate = await createTollgate({
   secret: "a secret for this build check only",
   tokens: [{ token: "a-management-token-of-the-build", account: "*" }],
   publicUrl: "http://localhost",
-  deployments: sites({ folder })
+  modules: [deployments(sites({ folder }))]
 })
 const request = async (path: string, init: RequestInit = {}) => {
   const headers = { authorization: "Bearer a-management-token-of-the-build" }

@@ -6,12 +6,13 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, describe, expect, it } from "@effect/vitest"
-import { Api } from "@tollgate/core/effect"
-import { type Instrument, instruments, toPrometheusName } from "@tollgate/core/internal"
+import { type Instrument, toPrometheusName } from "@tollgate/core/internal"
 import { getNodeOptions, startPostgres, startRedis } from "@tollgate/testing"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
 import { toAnchor } from "../../../docs/.vitepress/toAnchor.ts"
+import { Api } from "../../core/test/allModules.ts"
+import { allInstruments } from "../src/docs/allModules.ts"
 import { withEnd } from "../src/readme.ts"
 
 const root = join(import.meta.dirname, "../../..")
@@ -27,7 +28,8 @@ const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8"
 
 const snippets = ["README.md", ...docs, ...packageReadmes.filter((path) => existsSync(join(root, path)))].flatMap(
   (path) =>
-    [...read(path).matchAll(/```ts\n(.*?)```/gs)].map(([, code = ""], index) => ({
+    // A label with a dot names a file that the block is a part of. Others name a tab.
+    [...read(path).matchAll(/```ts(?: \[[^\].]*\])?\n(.*?)```/gs)].map(([, code = ""], index) => ({
       name: `${path}, snippet ${index + 1}`,
       file: `${path.replaceAll("/", "-")}-${index}.ts`,
       code
@@ -56,29 +58,79 @@ const env = {
 /** The URLs in snippets that stand for a server. Each is replaced by that of a real one. */
 const servers = { "redis://localhost:6379": startRedis, "postgres://localhost/app": startPostgres }
 
+/** Many start at once, some of them servers. */
+const snippetTimeout = 600_000
+/** A program that does not end is stopped, so that what it printed can be read. */
+const programTimeout = 300_000
+
 describe("snippets", { concurrent: true }, () => {
   for (const { name, code, file } of snippets.filter((snippet) => !registersTests(snippet))) {
-    it.live(name, () =>
-      Effect.gen(function* () {
-        let program = code
-        for (const [placeholder, start] of Object.entries(servers)) {
-          if (code.includes(placeholder)) program = program.replaceAll(placeholder, (yield* start()).url)
-        }
-        // Each runs in a folder of its own, with the folders that snippets write to.
-        const cwd = mkdtempSync(join(folder, "snippet-"))
-        for (const name of ["data", "backup"]) mkdirSync(join(cwd, name))
-        writeFileSync(join(cwd, file), withEnd(program))
-        const { stdout } = yield* Effect.promise(() =>
-          promisify(execFile)(process.execPath, [...getNodeOptions(), file], { cwd, env })
-        )
-        // A comment after console.log, or one that begins with "prints:", contains the expected output.
-        const expectedLines = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(
-          ([, line]) => line
-        )
-        if (expectedLines.length > 0) expect(stdout.trim()).toBe(expectedLines.join("\n"))
-      })
+    it.live(
+      name,
+      () =>
+        Effect.gen(function* () {
+          let program = code
+          for (const [placeholder, start] of Object.entries(servers)) {
+            if (code.includes(placeholder)) program = program.replaceAll(placeholder, (yield* start()).url)
+          }
+          // Each runs in a folder of its own, with the folders that snippets write to.
+          const cwd = mkdtempSync(join(folder, "snippet-"))
+          for (const name of ["data", "backup"]) mkdirSync(join(cwd, name))
+          writeFileSync(join(cwd, file), withEnd(program))
+          const { stdout } = yield* Effect.promise(() =>
+            promisify(execFile)(process.execPath, [...getNodeOptions(), file], {
+              cwd,
+              env,
+              timeout: programTimeout
+            }).catch(({ message, stdout }) => Promise.reject(new Error(`${message}\n${stdout}`)))
+          )
+          // A comment after console.log, or one that begins with "prints:", contains the expected output.
+          const expectedLines = [...code.matchAll(/(?:console\.log\(.*\) \/\/ |\/\/ prints: )(.*)/g)].map(
+            ([, line]) => line
+          )
+          if (expectedLines.length > 0) expect(stdout.trim()).toBe(expectedLines.join("\n"))
+        }),
+      snippetTimeout
     )
   }
+})
+
+const withoutIndentation = (code: string) => code.replace(/^ +/gm, "")
+
+describe.each([
+  ["docs/guides/writing-a-module.md", "examples/module"],
+  ["docs/guides/saas.md", "examples/saas"]
+])("%s", (page, example) => {
+  const excerpts = [...read(page).matchAll(/```ts \[(.*?)\]\n(.*?)```/gs)]
+
+  it("quotes the files of the example", () => {
+    expect(excerpts.length).toBeGreaterThan(10)
+    for (const [, file = "", excerpt = ""] of excerpts) {
+      expect(withoutIndentation(read(join(example, file)))).toContain(withoutIndentation(excerpt))
+    }
+  })
+})
+
+describe("docs/guides/saas.md", () => {
+  const toLines = (code: string) => withoutIndentation(code).split("\n").filter(Boolean)
+
+  it("contains every line of the program", () => {
+    const excerpts = [...read("docs/guides/saas.md").matchAll(/```ts \[src\/(.*?)\]\n(.*?)```/gs)]
+    for (const file of readdirSync(join(root, "examples/saas/src"))) {
+      const code = excerpts.flatMap(([, name, excerpt = ""]) => (name === file ? toLines(excerpt) : []))
+      expect(code).toEqual(toLines(read(join("examples/saas/src", file))))
+    }
+  })
+})
+
+describe("docs/recipes/sign-in.md", () => {
+  it("contains the files of the example", () => {
+    const blocks = [...read("docs/recipes/sign-in.md").matchAll(/```ts \[(.*?)\]\n(.*?)```/gs)]
+    const files = readdirSync(join(root, "examples/sign-in/src")).map((name) => join("src", name))
+    expect(Object.fromEntries(blocks.map(([, file, code = ""]) => [file, code]))).toEqual(
+      Object.fromEntries(files.map((file) => [file, read(join("examples/sign-in", file))]))
+    )
+  })
 })
 
 describe("docs/reference/http-api.md", () => {
@@ -95,20 +147,19 @@ describe("docs/reference/http-api.md", () => {
 
 describe("docs/operations/telemetry.md", () => {
   const page = read("docs/operations/telemetry.md")
-  const declared: ReadonlyArray<Instrument> = Object.values(instruments)
-  const toName = (name: string): string => toPrometheusName(name).replaceAll(".", "_")
+  const toName = (instrument: Instrument): string => toPrometheusName(instrument).replaceAll(".", "_")
 
   it("lists exactly the metrics, with their types, units and attributes", () => {
     const rows = [...page.matchAll(/^\| (`[a-z_.]+` +\| `[a-z_]+` +\| (?:counter|gauge|histogram) .*) \|$/gm)].map(
       ([, row = ""]) => row.split("|").map((cell) => cell.trim())
     )
-    const expected = declared.map(({ name, kind, unit, attributes, description }) => [
-      `\`${name}\``,
-      `\`${toName(name)}\``,
-      kind,
-      `\`${unit}\``,
-      attributes.map((attribute) => `\`${attribute}\``).join(", ") || "none",
-      description
+    const expected = allInstruments.map((instrument) => [
+      `\`${instrument.name}\``,
+      `\`${toName(instrument)}\``,
+      instrument.kind,
+      `\`${instrument.unit}\``,
+      instrument.attributes.map((attribute) => `\`${attribute}\``).join(", ") || "none",
+      instrument.description
     ])
     expect(rows).toEqual(expected)
   })
@@ -116,7 +167,7 @@ describe("docs/operations/telemetry.md", () => {
   it("lists the values of exactly the attributes that metrics have", () => {
     const table = page.slice(page.indexOf("| Attribute "), page.indexOf("## What to watch"))
     const listed = [...table.matchAll(/^\| `([a-z_.]+)` +\|/gm)].map(([, name]) => name)
-    expect(listed.sort()).toEqual([...new Set(declared.flatMap(({ attributes }) => attributes))].sort())
+    expect(listed.sort()).toEqual([...new Set(allInstruments.flatMap(({ attributes }) => attributes))].sort())
   })
 
   it("watches only metrics and attributes that exist", () => {
@@ -124,10 +175,10 @@ describe("docs/operations/telemetry.md", () => {
     const expressions = [...alerts.matchAll(/^\|[^|`]+\| `([^`]+)` +\|/gm)].map(([, expression = ""]) => expression)
     expect(expressions.length).toBeGreaterThan(15)
     const series = new Map(
-      declared.flatMap(({ name, kind, attributes }) => {
-        const labels = attributes.map((attribute) => attribute.replaceAll(".", "_"))
-        const suffixes = kind === "histogram" ? ["_bucket", "_sum", "_count"] : [""]
-        return suffixes.map((suffix) => [`${toName(name)}${suffix}`, labels] as const)
+      allInstruments.flatMap((instrument) => {
+        const labels = instrument.attributes.map((attribute) => attribute.replaceAll(".", "_"))
+        const suffixes = instrument.kind === "histogram" ? ["_bucket", "_sum", "_count"] : [""]
+        return suffixes.map((suffix) => [`${toName(instrument)}${suffix}`, labels] as const)
       })
     )
     const unknown = expressions.flatMap((expression) =>

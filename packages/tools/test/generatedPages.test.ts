@@ -21,7 +21,7 @@ describe("generated pages", () => {
 
   it("have actors that the option `tokens` can produce", () => {
     const ids = [...pages.values()].flatMap((page) =>
-      [...page.matchAll(/"type": "token",\s*"id": "(.*)"/g)].map(([, id]) => id)
+      [...page.matchAll(/"actor": \{\s*"type": "token",\s*"id": "(.*)"/g)].map(([, id]) => id)
     )
     expect(ids).not.toEqual([])
     expect(ids.filter((id = "") => !/^[\w-]{16}$/.test(id))).toEqual([])

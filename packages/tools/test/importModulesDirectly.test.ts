@@ -16,7 +16,7 @@ it("keeps the number of lines", () => {
   expect(importModulesDirectly(source).split("\n")[4]).toBe("const next = 1")
 })
 
-it.each(['import type { Effect } from "effect"', 'import { Store } from "@tollgate/core/store"'])(
+it.each(['import type { Effect } from "effect"', 'import { Store } from "@tollgate/store"'])(
   "leaves %s as it is",
   (source) => expect(importModulesDirectly(source)).toBe(source)
 )

@@ -3,11 +3,10 @@
  */
 import { describe, expect, it } from "@effect/vitest"
 import { createConfig, lintFromString } from "@redocly/openapi-core"
-import { createTollgate } from "@tollgate/core"
-import { MemoryStore } from "@tollgate/memory"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { Schema } from "effect"
-import { descriptions } from "../../core/src/operations/AllOperations.ts"
+import { descriptions } from "../../core/test/allModules.ts"
+import { openGate } from "../src/docs/allModules.ts"
 
 interface Content {
   readonly schema: object
@@ -35,7 +34,7 @@ interface Document {
   readonly components: object
 }
 
-const gate = await createTollgate({ store: MemoryStore.open(), secret: "the secret of the OpenAPI tests, 32 or more" })
+const gate = await openGate()
 const source = await (await gate.handler(new Request("http://gate/v1/openapi.json"))).text()
 await gate.close()
 const document: Document = JSON.parse(source)

@@ -5,14 +5,16 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import ts from "typescript5"
-import { publishedPackages } from "../publishedPackages.ts"
+import { toAnchor } from "../../../../docs/.vitepress/toAnchor.ts"
+import { onePackage, publishedPackages } from "../publishedPackages.ts"
+import { type DocumentedName, generateOnePackagePage } from "./onePackagePage.ts"
 import { readFileComment } from "./readFileComment.ts"
 import { renderDeclaration } from "./renderDeclaration.ts"
 
 const root = join(import.meta.dirname, "../../../..")
 
-/** The other packages of this repository use it; it may change in any release. */
-const isPublic = (specifier: string): boolean => specifier !== "@tollgate/core/internal"
+/** The other packages of this repository use the others, which may change in any release. */
+const isPublic = (specifier: string): boolean => !specifier.endsWith("/internal") && specifier !== "@tollgate/protect"
 
 const entryPoints = publishedPackages.flatMap(({ folder, manifest, sources, specifiers }) =>
   specifiers.flatMap((specifier, index) =>
@@ -25,7 +27,7 @@ const toPageName = (specifier: string): string => `${specifier.replace("@tollgat
 const createProgram = (): ts.Program => {
   const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
-  const files = entryPoints.map(({ source }) => source)
+  const files = [...entryPoints.map(({ source }) => source), ...onePackage.sources.map((source) => join(root, source))]
   return ts.createProgram(files, { ...options, composite: false, noEmit: true, allowImportingTsExtensions: true })
 }
 
@@ -72,6 +74,32 @@ const readIntroduction = (source: ts.SourceFile): string =>
     .text.replace(/^`@tollgate\/[^:]+: /, "")
     .replace(/^./, (first) => first.toUpperCase())
 
+/** Lists what a source of `tollgate` exports, with the page of the package that it comes from. */
+const makeLister = (program: ts.Program) => {
+  const checker = program.getTypeChecker()
+  const list = (source: string): ReadonlyArray<ExportedName> => {
+    const file = program.getSourceFile(source)
+    if (file === undefined) throw new Error(`${source} does not exist`)
+    return listExports(checker, file)
+  }
+  const pages = entryPoints.map(({ specifier, source }) => ({
+    specifier,
+    symbols: new Set(list(source).map(({ symbol }) => symbol))
+  }))
+  return (source: string): ReadonlyArray<DocumentedName> => {
+    const text = readFileSync(source, "utf8")
+    return list(join(root, source)).map((exported) => {
+      const having = pages.filter(({ symbols }) => symbols.has(exported.symbol))
+      const page = having.find(({ specifier }) => text.includes(`"${specifier}"`)) ?? having[0]
+      if (page === undefined) throw new Error(`No page has ${exported.name} of ${source}`)
+      const code = getErrorCode(exported)
+      const link =
+        code === undefined ? `${toPageName(page.specifier)}#${toAnchor(exported.name)}` : `../errors.md#${code}`
+      return { name: exported.name, link }
+    })
+  }
+}
+
 /** The pages, by file name. */
 export const generateApiReference = (): ReadonlyMap<string, string> => {
   const program = createProgram()
@@ -96,6 +124,7 @@ export const generateApiReference = (): ReadonlyMap<string, string> => {
     if (errors.length > 0) parts.push("## Errors", errors.join("\n"))
     pages.set(toPageName(specifier), parts.filter((part) => part !== "").join("\n\n"))
   }
+  pages.set("tollgate.md", generateOnePackagePage(makeLister(program)))
   pages.set("README.md", renderIndex())
   return pages
 }
@@ -108,8 +137,8 @@ const renderIndex = (): string => {
   })
   return [
     "# TypeScript API",
-    "Every name that an application may import, with its types and comments. The pages are generated from the sources.",
+    "Every name that an application may import, with its types and comments. The pages are generated from the sources. Applications without Effect import [`tollgate`](tollgate.md), whose subpaths have the names of the packages below.",
     ["| Import | For |", "| --- | --- |", ...rows].join("\n"),
-    "`@tollgate/core/internal` is for the other packages of Tollgate. It may change in any release."
+    "`@tollgate/core/internal`, `@tollgate/store/internal` and `@tollgate/protect` are for the other packages of Tollgate. They may change in any release."
   ].join("\n\n")
 }

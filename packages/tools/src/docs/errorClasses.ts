@@ -1,8 +1,16 @@
 /** All error classes of Tollgate, with what the generated pages say of them. */
+import * as adminConsole from "@tollgate/console"
 import * as core from "@tollgate/core"
 import * as client from "@tollgate/core/client"
-import { type ErrorDocumentation, MethodNotAllowed, RouteNotFound } from "@tollgate/core/internal"
-import * as store from "@tollgate/core/store"
+import { MethodNotAllowed, RouteNotFound } from "@tollgate/core/internal"
+import * as decisions from "@tollgate/decisions"
+import * as deployments from "@tollgate/deployments"
+import * as portal from "@tollgate/portal"
+import * as store from "@tollgate/store"
+import * as copy from "@tollgate/store/copy"
+import type { ErrorDocumentation } from "@tollgate/store/internal"
+import * as tokens from "@tollgate/tokens"
+import * as webhooks from "@tollgate/webhooks"
 import type { Schema } from "effect"
 
 export interface ErrorClass extends Schema.Top {
@@ -22,7 +30,14 @@ export interface DocumentedError extends ErrorDocumentation {
 const entryPoints: ReadonlyArray<readonly [string | undefined, object]> = [
   ["@tollgate/core", core],
   ["@tollgate/core/client", client],
-  ["@tollgate/core/store", store],
+  ["@tollgate/store/copy", copy],
+  ["@tollgate/store", store],
+  ["@tollgate/portal", portal],
+  ["@tollgate/tokens", tokens],
+  ["@tollgate/webhooks", webhooks],
+  ["@tollgate/decisions", decisions],
+  ["@tollgate/deployments", deployments],
+  ["@tollgate/console", adminConsole],
   [undefined, { MethodNotAllowed, RouteNotFound }]
 ]
 

@@ -13,6 +13,7 @@ const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   "invalid-webhook-url": { problem: 'the host "hooks.example" does not exist' },
   "limit-reached": { limit: "webhooksPerAccount", max: 20 },
   "missing-scope": { scopes: ["orders:write"] },
+  "missing-feature": { features: ["exports"] },
   "rate-limited": { limit: "steady" },
   "reservation-limit": { max: 1_000 },
   "store-copy": { reason: "target-not-empty", problem: "the target is not empty" },

@@ -2,7 +2,7 @@
  * Generates docs/reference/errors.md from the declarations of the errors.
  */
 import { STATUS_CODES } from "node:http"
-import { encodeProblem } from "@tollgate/core/internal"
+import { encodeProblem } from "@tollgate/store/internal"
 import { Schema, SchemaAST } from "effect"
 import { type DocumentedError, documentedErrors } from "./errorClasses.ts"
 import { getMembers, makeErrorExample } from "./errorExamples.ts"
@@ -19,7 +19,7 @@ client, it is an instance of a class with the same fields. \`@tollgate/core\` an
 | \`type\`            | string  | \`urn:tollgate:problem:\`, followed by the code.                                                                                                                                                |
 | \`status\`          | integer | The HTTP status. Several errors have the same.                                                                                                                                                |
 | \`title\`, \`detail\` | string  | Text for people. It may change, so do not match on it.                                                                                                                                        |
-| \`instance\`        | string  | Over HTTP: the ID of the request, which is also in the header \`X-Request-Id\`. The log has the requests to the HTTP API under it. It has none of the refusals of protected routes, except 503. |
+| \`instance\`        | string  | Over HTTP: the ID of the request, which is also in the header \`X-Request-Id\`. The log has its lines under it: debug lines for refusals of protected routes. |
 | \`expose\`          | boolean | Only on instances: whether clients may see the message. It is \`true\` if \`status\` is below 500.                                                                                                |
 
 Some errors have more members, which are below. A class also has the name of the error in \`_tag\` and \`name\`.

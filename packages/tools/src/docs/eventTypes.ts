@@ -1,8 +1,9 @@
 /**
  * Generates docs/reference/event-types.md: each type of event with an example, from the schemas of the events.
  */
-import { Event, eventCatalog } from "@tollgate/core/effect"
+import { Event } from "@tollgate/core/effect"
 import { Schema } from "effect"
+import { allEvents } from "./allModules.ts"
 import { makeExampleOf } from "./makeExample.ts"
 import { formatJson } from "./markdown.ts"
 
@@ -21,7 +22,12 @@ const deploymentName = {
   url: "https://sites.example/web-main-x7k2m9q4t1bn/"
 }
 
-const subjectTypes: Readonly<Record<string, string>> = { quota: "subscription" }
+/** Groups and types whose subject is another resource. */
+const subjectTypes: Readonly<Record<string, string>> = {
+  quota: "subscription",
+  usage: "subscription",
+  "key.revealed": "consumer"
+}
 /** The id of a token of the option `tokens`: the beginning of its hash. */
 const tokenId = "ASNFZ4mrze8BI0Vn"
 
@@ -30,8 +36,10 @@ const systemEvents = ["quota.threshold_reached", "deployment.succeeded", "deploy
 /** An example of an event, which its schema accepts. */
 const makeEventExample = (type: string, data: Record<string, unknown>) => {
   const [group = ""] = type.split(".")
-  const id = data["id"] ?? data["subscriptionId"] ?? data["name"]
-  const subject = { type: subjectTypes[group] ?? group, id, ...("name" in data ? { name: data["name"] } : {}) }
+  const subjectType = subjectTypes[type] ?? subjectTypes[group] ?? group
+  const id = data["id"] ?? data[`${subjectType}Id`] ?? data["name"]
+  const name = data["name"] ?? { consumer: data["consumerName"], subscription: data["customerKey"] }[subjectType]
+  const subject = { type: subjectType, id, ...(name === undefined ? {} : { name }) }
   const actor = systemEvents.includes(type) ? { type: "system" } : { type: "token", id: tokenId }
   const event = { ...makeExampleOf(Event), type, actor, subject, data }
   Schema.decodeUnknownSync(Event)(event)
@@ -39,7 +47,7 @@ const makeEventExample = (type: string, data: Record<string, unknown>) => {
 }
 
 export const generateEventTypes = (): string => {
-  const sections = Object.entries(eventCatalog).map(([type, { description, data }]) => {
+  const sections = Object.entries(allEvents).map(([type, { description, data }]) => {
     const example = {
       ...makeExampleOf(data),
       ...(type.startsWith("deployment.") ? deploymentName : {}),

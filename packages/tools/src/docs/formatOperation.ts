@@ -4,6 +4,7 @@ import { formatType, listFields } from "./formatType.ts"
 import type { JsonSchema } from "./jsonSchema.ts"
 import { formatCode, formatJson, formatTable, formatText } from "./markdown.ts"
 import { getErrorCodes, type MediaType, type OperationAtPath, type Parameter } from "./openApiDocument.ts"
+import { formatCalls } from "./operationCalls.ts"
 
 /** A table of fields, without the column of meanings if no field has one. */
 export const formatFields = (schema: JsonSchema): ReadonlyArray<string> => {
@@ -103,6 +104,7 @@ export const formatOperation = (operation: OperationAtPath): string => {
     `${summary}.${security.length === 0 ? " Needs no token." : ""}`,
     "",
     ...(description === undefined ? [] : [description, ""]),
+    ...formatCalls(operation),
     ...formatParameters(parameters),
     ...(requestBody === undefined
       ? []

@@ -11,15 +11,22 @@ import { namedSchemas, operations, tags } from "./openApiDocument.ts"
 const intro = `Every operation of the HTTP API, from its declarations. [HTTP API](http-api.md) has the conventions. The same description for programs is at
 \`GET /v1/openapi.json\`.
 
-- A heading is the \`operationId\` of the OpenAPI description. The methods of handles and of the client have similar names, such as
-  \`usage.consume\` for \`subscriptions.consume\`: see [TypeScript API](api/core.md).
+- A heading is the \`operationId\` of the OpenAPI description. Beside curl is the method of a handle; a [client](../guides/client.md) has the same ones. Set \`URL\`, \`TOKEN\`
+  and the ids that a path needs.
 - Paths are relative to the path at which the HTTP API is mounted.
 - A name that ends with \`?\` is optional.
 - Bodies and responses are JSON, unless another content type is named. A date-time is RFC 3339.
 - A page is \`{ data, limit, offset, total, next? }\`, with the items in \`data\`. If there are more, send \`next\` as \`after\` to get them.
+- An operation needs the [permission](../guides/authentication.md#permissions) of its row. The second of two is enough for some requests; some need a further one, such as \`keys:reveal\` to see the values of keys.
 - Every response has the header \`X-Request-Id\`.
 - The sections list only the errors beside these:
 ${commonErrors.map(({ subject, codes }) => `  - ${subject} may fail with ${formatErrorLinks(codes)}.`).join("\n")}`
+
+const formatPermissions = ({
+  "x-permission": permission,
+  "x-narrow-permissions": narrow = []
+}: (typeof operations)[number]): string =>
+  permission === undefined ? "none" : [permission, ...narrow].map(formatCode).join(" or ")
 
 const formatGroup = ({ name, description }: (typeof tags)[number]): ReadonlyArray<string> => {
   const members = operations.filter((operation) => operation.tags.includes(name))
@@ -28,11 +35,12 @@ const formatGroup = ({ name, description }: (typeof tags)[number]): ReadonlyArra
     "",
     ...(description === undefined ? [] : [description, ""]),
     formatTable(
-      ["Operation", "Request", "Summary"],
-      members.map(({ operationId, method, path, summary }) => [
-        linkTo(operationId),
-        formatCode(`${method} ${path}`),
-        summary
+      ["Operation", "Request", "Permission", "Summary"],
+      members.map((operation) => [
+        linkTo(operation.operationId),
+        formatCode(`${operation.method} ${operation.path}`),
+        formatPermissions(operation),
+        operation.summary
       ])
     ),
     "",

@@ -34,10 +34,12 @@ const texts: Readonly<Record<string, string>> = {
   deliveryId: "dlv_4fGh7jKl0mNp3qRs6tUv9wXy",
   periodStart: "2026-11-01T00:00:00.000Z",
   resetsOn: "2026-12-01T00:00:00.000Z",
+  reason: "Failed job 17",
   message: ""
 }
 const numbers: Readonly<Record<string, number>> = {
   threshold: 0.8,
+  amount: -20,
   used: 8_000,
   max: 10_000,
   maxBytes: 1_048_576,

@@ -1,6 +1,5 @@
 /** The OpenAPI description as a server sends it, and what the generated pages read from it. */
-import { createTollgate } from "@tollgate/core"
-import { MemoryStore } from "@tollgate/memory"
+import { openGate } from "./allModules.ts"
 import { getRefName, type JsonSchema } from "./jsonSchema.ts"
 
 export interface MediaType {
@@ -26,6 +25,8 @@ export interface Operation {
   readonly operationId: string
   readonly tags: ReadonlyArray<string>
   readonly summary: string
+  readonly "x-permission"?: string
+  readonly "x-narrow-permissions"?: ReadonlyArray<string>
   readonly description?: string
   readonly parameters: ReadonlyArray<Parameter>
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, MediaType>> }
@@ -45,7 +46,7 @@ interface OpenApiDocument {
 }
 
 const readDocument = async (): Promise<OpenApiDocument> => {
-  const gate = await createTollgate({ store: MemoryStore.open(), secret: "x".repeat(32) })
+  const gate = await openGate()
   const response = await gate.handler(new Request("http://localhost/v1/openapi.json"))
   await gate.close()
   return (await response.json()) as OpenApiDocument

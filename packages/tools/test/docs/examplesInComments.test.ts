@@ -2,7 +2,7 @@
  * Type-checks the examples in doc comments, which editors show on hover.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { afterAll, expect, it } from "@effect/vitest"
 import ts from "typescript5"
 
@@ -14,22 +14,29 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const prelude = `
 import { createServer } from "node:http"
 import { assert } from "@effect/vitest"
-import { adminConsole } from "@tollgate/console"
+import { adminConsole, type ConsoleModule } from "@tollgate/console"
 import { createTollgate, isTollgateError, type LocalKeyBucketHandle, type MeteringBucketHandle, type Tollgate as Gate } from "@tollgate/core"
 import { createClient, type ClientOptions } from "@tollgate/core/client"
 import { type Consumers, Tollgate } from "@tollgate/core/effect"
 import { Options } from "@tollgate/core/internal"
-import { BoundedMap, Collection, copyStore, Partition, Store, StoreContents, type StoreOperations, targetFromPromises } from "@tollgate/core/store"
+import { copyStore } from "@tollgate/store/copy"
+import { BoundedMap, Collection, Partition, Store, StoreContents, type StoreOperations } from "@tollgate/store"
+import { decisions } from "@tollgate/decisions"
+import { deployments, type DeploymentsModule, targetFromPromises } from "@tollgate/deployments"
 import { withApiKey } from "@tollgate/fetch"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
+import { openTelemetry } from "@tollgate/opentelemetry"
+import { customerPortal } from "@tollgate/portal"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
 import { stateHash } from "@tollgate/store-testkit"
+import { tokens } from "@tollgate/tokens"
+import { webhooks, type WebhooksModule } from "@tollgate/webhooks"
 import { Effect, Layer, Schema } from "effect"
-declare const gate: Gate
+declare const gate: Gate<ConsoleModule | DeploymentsModule | WebhooksModule>
 declare const production: LocalKeyBucketHandle
 declare const billing: MeteringBucketHandle
 declare const secret: string
@@ -53,23 +60,28 @@ declare const alice: typeof User.Type
 /** What an example of a binding uses besides: its `requireApiKey`, and the application of its framework. */
 const bindings: Readonly<Record<string, string>> = {
   express: `
-import { requireApiKey } from "@tollgate/express"
+import { rateLimit, requireApiKey } from "@tollgate/express"
 import type { Express } from "express"
 declare const app: Express`,
   fastify: `
-import { requireApiKey } from "@tollgate/fastify"
+import { rateLimit, requireApiKey } from "@tollgate/fastify"
 import type { FastifyInstance } from "fastify"
 declare const app: FastifyInstance`,
   fetch: `
-import { requireApiKey } from "@tollgate/fetch"
+import { rateLimit, requireApiKey } from "@tollgate/fetch"
+import type { Hono } from "hono"
+declare const app: Hono`,
+  "fetch/hono": `
+import { rateLimit, requireApiKey } from "@tollgate/fetch/hono"
 import type { Hono } from "hono"
 declare const app: Hono`,
   koa: `
-import { requireApiKey } from "@tollgate/koa"
+import { rateLimit, requireApiKey } from "@tollgate/koa"
 import type { Middleware } from "koa"
-declare const router: { get<State>(path: string, first: Middleware<State>, second: Middleware<State>): void }`,
+type AddRoute = <State>(path: string, first: Middleware<State>, second: Middleware<State>) => void
+declare const router: { get: AddRoute; post: AddRoute }`,
   node: `
-import { requireApiKey } from "@tollgate/node"
+import { rateLimit, requireApiKey } from "@tollgate/node"
 import type { Express } from "express"
 declare const app: Express`
 }
@@ -85,7 +97,7 @@ const examples = readdirSync(join(root, "packages")).flatMap((name) => {
   return listFiles(source).flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/@example\n[ *]*```ts\n(.*?)```/gs)].map(([, text = ""]) => ({
       file,
-      binding: bindings[name] ?? "",
+      binding: bindings[`${name}/${basename(file, ".ts")}`] ?? bindings[name] ?? "",
       code: text.replace(/^ *\* ?/gm, "").replace(/^export /gm, "")
     }))
   )

@@ -6,9 +6,8 @@ import { execFile } from "node:child_process"
 import { mkdir, rm, writeFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { createTollgate } from "@tollgate/core"
-import { MemoryStore } from "@tollgate/memory"
 import { it } from "vitest"
+import { openGate } from "../../src/docs/allModules.ts"
 
 const folder = fileURLToPath(new URL("../../../../test-external/", import.meta.url))
 const input = "./generated/openapi.json"
@@ -23,10 +22,7 @@ const runInstalled = (name: string, ...args: ReadonlyArray<string>) =>
   run(process.execPath, `node_modules/.bin/${name}`, ...args)
 
 it("has no type error in the clients of three generators", async () => {
-  const gate = await createTollgate({
-    store: MemoryStore.open(),
-    secret: "the secret of the OpenAPI tests, 32 or more"
-  })
+  const gate = await openGate()
   const document = await (await gate.handler(new Request("http://gate/v1/openapi.json"))).text()
   await gate.close()
   await rm(`${folder}generated`, { recursive: true, force: true })

@@ -31,7 +31,7 @@ beforeAll(async () => {
   await once(server, "listening")
   const address = server.address()
   origin = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
-}, 300_000)
+}, 900_000)
 
 afterAll(() => {
   server?.closeAllConnections()
@@ -88,6 +88,52 @@ describe("the site of the documentation", () => {
       await page.waitForURL((url) => url.pathname !== "/")
       await page.getByRole("heading", { level: 1 }).waitFor()
       expect(errors).toEqual([])
+    } finally {
+      await browser.close()
+    }
+  })
+
+  it("shows frameworks, and curl beside TypeScript, as tabs, and folds what examples begin with", () => {
+    const read = (path: string): string => readFileSync(join(outDir, path), "utf8")
+    const listTabs = (path: string): ReadonlyArray<string> =>
+      [...read(path).matchAll(/<div class="tabs">(.*?)<\/div>/gs)].map(([, tabs = ""]) =>
+        [...tabs.matchAll(/data-title="(.*?)"/g)].map(([, title]) => title).join(" ")
+      )
+    const frameworks = "Express Koa Fastify Hono node:http"
+    expect(listTabs("guides/frameworks.html")).toEqual([frameworks, frameworks])
+    const operations = listTabs("reference/http-operations.html")
+    expect(operations.length).toBeGreaterThan(100)
+    expect([...new Set(operations)]).toEqual(["curl TypeScript"])
+
+    const folded = (path: string): number => read(path).split("<summary>Set-up</summary>").length - 1
+    expect(folded("guides/plans-and-quotas.html")).toBeGreaterThan(1)
+    expect(folded("guides/searching.html")).toBe(0)
+  })
+
+  it("puts the page that answers first, guides before reference", async () => {
+    const expected = {
+      docker: "/operations/docker.html",
+      python: "/guides/authorize-over-http.html#python",
+      rollback: "/guides/deployments.html#rollback",
+      "leaked key": "/recipes/leaked-key.html",
+      "free tier": "/recipes/free-tier.html",
+      "rate limit per plan": "/guides/rate-limits.html",
+      "revoke key": "/guides/consumers-and-keys.html#suspend-a-key",
+      "customer portal": "/guides/portal.html",
+      stripe: "/recipes/billing-webhooks.html",
+      "migrate from unkey": "/recipes/from-unkey.html"
+    }
+    const browser = await chromium.launch({ executablePath: ensureChromium(), args: ["--no-sandbox", "--disable-gpu"] })
+    try {
+      const page = await browser.newPage()
+      await page.goto(origin)
+      await page.getByRole("button", { name: "Search" }).first().click()
+      const box = page.getByRole("searchbox")
+      for (const [text, path] of Object.entries(expected)) {
+        await box.fill(text)
+        const first = page.getByRole("option").first().getByRole("link")
+        await expect.poll(() => first.getAttribute("href"), { message: text }).toMatch(new RegExp(`^${path}(?:#|$)`))
+      }
     } finally {
       await browser.close()
     }

@@ -1,12 +1,14 @@
 /**
  * Follows docs/operations/backup.md: backs up a server that is written to, and starts a second one from the backup only.
  */
+
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { createTollgate, type Tollgate } from "@tollgate/core"
-import type { StoreOperations } from "@tollgate/core/store"
+import { type DeploymentsModule, deployments } from "@tollgate/deployments"
 import { sites } from "@tollgate/sites"
+import type { StoreOperations } from "@tollgate/store"
 import { eventually, temporaryFolder } from "@tollgate/testing"
 import { Effect } from "effect"
 import { create } from "tar"
@@ -17,18 +19,18 @@ const page = "<h1>From the backup</h1>"
 const quota = 1_000_000
 
 /** A server over a store, with the secret and the sites in a folder. */
-const open = async (store: StoreOperations, folder: string): Promise<Tollgate> =>
+const open = async (store: StoreOperations, folder: string): Promise<Tollgate<DeploymentsModule>> =>
   createTollgate({
     store,
     secret: await readFile(join(folder, "secret"), "utf8"),
     publicUrl: "http://localhost",
-    deployments: sites({ folder: join(folder, "sites") })
+    modules: [deployments(sites({ folder: join(folder, "sites") }))]
   })
 
 const getKeys = (gate: Tollgate) => gate.account("acme").keyBucket("production")
 
 /** Deploys a page and returns its URL. */
-const deploy = async (gate: Tollgate, folder: string): Promise<string> => {
+const deploy = async (gate: Tollgate<DeploymentsModule>, folder: string): Promise<string> => {
   await mkdir(join(folder, "page"))
   await writeFile(join(folder, "page", "index.html"), page)
   await create({ gzip: true, file: join(folder, "page.tar.gz"), cwd: join(folder, "page") }, ["."])

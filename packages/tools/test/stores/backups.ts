@@ -5,10 +5,10 @@ import { execFile } from "node:child_process"
 import { copyFile, mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import type { ClosableStore, StoreOperations } from "@tollgate/core/store"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import type { ClosableStore, StoreOperations } from "@tollgate/store"
 import {
   createDatabase,
   ensurePostgres,

@@ -1,0 +1,4 @@
+/**
+ * `tollgate/deployments/client`: deployments for `createClient`.
+ */
+export * from "@tollgate/deployments/client"

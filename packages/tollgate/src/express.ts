@@ -1,0 +1,4 @@
+/**
+ * `tollgate/express`: Tollgate for Express.
+ */
+export * from "@tollgate/express"

@@ -1,0 +1,4 @@
+/**
+ * `tollgate/fastify`: Tollgate for Fastify.
+ */
+export * from "@tollgate/fastify"

@@ -1,0 +1,4 @@
+/**
+ * `tollgate/hono`: Tollgate for Hono.
+ */
+export * from "@tollgate/fetch/hono"

@@ -1,0 +1,4 @@
+/**
+ * `tollgate/koa`: Tollgate for Koa.
+ */
+export * from "@tollgate/koa"

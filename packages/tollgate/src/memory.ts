@@ -1,0 +1,4 @@
+/**
+ * `tollgate/memory`: the in-memory store.
+ */
+export * from "@tollgate/memory"

@@ -1,0 +1,4 @@
+/**
+ * `tollgate/node`: Tollgate for `node:http` and `node:http2`.
+ */
+export * from "@tollgate/node"

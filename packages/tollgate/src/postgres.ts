@@ -1,0 +1,4 @@
+/**
+ * `tollgate/postgres`: the store in PostgreSQL.
+ */
+export * from "@tollgate/postgres"

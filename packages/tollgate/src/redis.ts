@@ -1,0 +1,4 @@
+/**
+ * `tollgate/redis`: the store in Redis.
+ */
+export * from "@tollgate/redis"

@@ -1,0 +1,4 @@
+/**
+ * `tollgate/sites`: hosting of static sites, for `deployments`.
+ */
+export * from "@tollgate/sites"

@@ -1,0 +1,4 @@
+/**
+ * `tollgate/sqlite`: the store in a SQLite file.
+ */
+export * from "@tollgate/sqlite"

@@ -1,0 +1,4 @@
+/**
+ * `tollgate/tokens/client`: management tokens and sessions for `createClient`.
+ */
+export * from "@tollgate/tokens/client"

@@ -1,0 +1,4 @@
+/**
+ * `tollgate/webhooks/client`: webhooks for `createClient`.
+ */
+export * from "@tollgate/webhooks/client"
