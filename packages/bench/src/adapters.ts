@@ -2,11 +2,11 @@
  * All stores on real infrastructure: a SQLite file, a PostgreSQL server, a redis-server, a Redis Cluster of three masters.
  */
 import { join } from "node:path"
-import { Store, type StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import { Store, type StoreOperations } from "@tollgate/store"
 import { startPostgres, startRedis, startRedisCluster, temporaryFolder } from "@tollgate/testing"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { Cluster } from "ioredis"

@@ -45,11 +45,22 @@ export const hasFallen = (before: number, now: number): boolean => now < before 
 /** The change in percent: negative if the ratio fell. */
 export const toPercent = (before: number, now: number): number => Math.round((now / before - 1) * 100)
 
-export const listLimits = ({ listing = [], upload, starts = [] }: Results): ReadonlyArray<LimitCheck> => [
+export const listLimits = ({
+  listing = [],
+  searching = [],
+  upload,
+  starts = []
+}: Results): ReadonlyArray<LimitCheck> => [
   ...listing.map(({ adapter, page, milliseconds: value }) => ({
     name: `list, ${adapter}, ${page} page`,
     value,
     limit: limits.listMilliseconds,
+    unit: "ms" as const
+  })),
+  ...searching.map(({ adapter, search, milliseconds: value }) => ({
+    name: `search, ${adapter}, ${search}`,
+    value,
+    limit: limits.searchMilliseconds,
     unit: "ms" as const
   })),
   ...starts.flatMap(({ name, milliseconds, limit }) =>

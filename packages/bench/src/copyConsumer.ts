@@ -4,7 +4,7 @@
  */
 import { AccountName, type ConsumerId, ConsumerName, KeyBucketName, SecretBox } from "@tollgate/core/effect"
 import { consumerRecords, keyRecords, makeKey } from "@tollgate/core/internal"
-import { type Change, Partition, Store, type StoreOperations } from "@tollgate/core/store"
+import { type Change, Partition, Store, type StoreOperations } from "@tollgate/store"
 import { DateTime, Effect, Option, Redacted } from "effect"
 
 export interface CopyOptions {
@@ -41,8 +41,8 @@ export const copyConsumer = ({ store, secret, count, makeConsumer, ...names }: C
       for (let index = start; index < Math.min(count, start + consumersPerCommit); index++) {
         const fields = makeConsumer(index)
         const name = ConsumerName.make(fields.name)
-        const key = yield* makeKey(secretBox, bucket, name, {}, now, "")
         const id = numberId(first.id, index)
+        const key = yield* makeKey(secretBox, bucket, { id, name }, {}, now, "")
         changes.push(
           consumerRecords.insert({ ...first, ...fields, name, id, createdOn: now, updatedOn: now }),
           keyRecords.insert(key.stored)

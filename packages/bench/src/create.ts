@@ -3,9 +3,9 @@
  */
 import { join } from "node:path"
 import { createTollgate } from "@tollgate/core"
-import type { StoreOperations } from "@tollgate/core/store"
 import { PostgresStore } from "@tollgate/postgres"
 import { SqliteStore } from "@tollgate/sqlite"
+import type { StoreOperations } from "@tollgate/store"
 import Database from "better-sqlite3"
 import { account, makeBaselineRecords, secret } from "./keys.ts"
 import { compare, type Effort, runConcurrently } from "./measure.ts"

@@ -2,7 +2,8 @@
  * Customers with keys and subscriptions, for the benchmarks of metering and rate limits.
  */
 import { createTollgate } from "@tollgate/core"
-import type { StoreOperations } from "@tollgate/core/store"
+import type { Module } from "@tollgate/core/module"
+import type { StoreOperations } from "@tollgate/store"
 import { makeSubscription } from "@tollgate/testing"
 import { createInBatches, account as defaultAccount, secret } from "./keys.ts"
 
@@ -13,8 +14,12 @@ export const unreachableRateLimit = { limit: 50_000, per: "second" } as const
 export const concurrency = 64
 
 /** Creates a gate with consumers that each have a key and a subscription. */
-export const loadCustomers = async (store: StoreOperations, account = defaultAccount) => {
-  const gate = await createTollgate({ store, secret })
+export const loadCustomers = async (
+  store: StoreOperations,
+  account = defaultAccount,
+  modules: ReadonlyArray<Module> = []
+) => {
+  const gate = await createTollgate({ store, secret, modules })
   const bench = gate.account(account)
   const [keyBucket, meteringBucket] = [bench.keyBucket("production"), await bench.meteringBuckets.ensure("default")]
   const plan = await meteringBucket.plans.create({
@@ -41,6 +46,20 @@ export const loadCustomers = async (store: StoreOperations, account = defaultAcc
     authorizeLimited: (index: number) =>
       keyBucket.authorize(getCustomer(index).key, { rateLimit: unreachableRateLimit, metering }),
     consume: (index: number) => meteringBucket.usage.consume(getCustomer(index).subscriptionId, { requests: 1 }),
+    record: (index: number) =>
+      meteringBucket.usage.record({ customerKey: `c-${index % customers}`, meters: { requests: 1 } }),
+    recordEvents: (ids: ReadonlyArray<string>) =>
+      meteringBucket.usage.recordEvents(
+        ids.map((id, index) => ({
+          specversion: "1.0",
+          id,
+          source: "/bench",
+          type: "request",
+          subject: `c-${index % customers}`,
+          time: new Date().toISOString(),
+          data: { meters: { requests: 1 } }
+        }))
+      ),
     reserveAndSettle: async (index: number) => {
       const { subscriptionId } = getCustomer(index)
       const { id } = await meteringBucket.usage.reserve(subscriptionId, { meters: { requests: 10 } })

@@ -38,7 +38,7 @@ const startServer = async () => {
     store: MemoryStore.open(),
     secret: "a-secret-of-the-benchmark-with-32-characters",
     tokens: [{ token, account: "*" }],
-    console: adminConsole()
+    modules: [adminConsole()]
   })
   const metering = await gate.account("acme").meteringBuckets.ensure("default")
   await metering.plans.create({ label: "free", meters: { requests: { label: "Requests", max: 1_000 } } })

@@ -4,11 +4,11 @@
  */
 import { statSync } from "node:fs"
 import { join } from "node:path"
-import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import type { StoreOperations } from "@tollgate/store"
 import { measureHeapAfterGc } from "@tollgate/testing"
 import Database from "better-sqlite3"
 import { Redis } from "ioredis"

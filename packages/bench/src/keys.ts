@@ -3,7 +3,7 @@
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { createTollgate, type LocalKeyBucketHandle, type Tollgate } from "@tollgate/core"
-import type { StoreOperations } from "@tollgate/core/store"
+import type { StoreOperations } from "@tollgate/store"
 import { copyConsumer } from "./copyConsumer.ts"
 
 export const account = "bench"

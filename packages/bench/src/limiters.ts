@@ -3,11 +3,11 @@
  * and a quota.
  */
 import { join } from "node:path"
-import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import type { StoreOperations } from "@tollgate/store"
 import Database from "better-sqlite3"
 import { Redis } from "ioredis"
 import type { Pool } from "pg"

@@ -3,7 +3,7 @@
  * store. A store may remember the total of an unchanged list. So the first page is also measured uncounted: after a write
  * to the partition.
  */
-import { Change, Partition, type StoreOperations } from "@tollgate/core/store"
+import { Change, Partition, type StoreOperations } from "@tollgate/store"
 import { Effect } from "effect"
 import type { Adapter } from "./adapters.ts"
 import { limits } from "./limits.ts"

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { cpus } from "node:os"
 import { parseArgs } from "node:util"
 import { Effect } from "effect"
-import { adapters } from "./adapters.ts"
+import { type Adapter, adapters } from "./adapters.ts"
 import { checkResults, type Measure } from "./checkResults.ts"
 import { toRowId } from "./compareResults.ts"
 import { ensureBuilt } from "./ensureBuilt.ts"
@@ -21,6 +21,7 @@ import { type Row, toSvg } from "./report.ts"
 import { openResources, type Resources } from "./resources.ts"
 import type { Results } from "./results.ts"
 import { runInChildProcess, scenarios } from "./scenarios.ts"
+import { measureSearching } from "./searching.ts"
 import { measureStartup } from "./startup.ts"
 import { measureUpload } from "./upload.ts"
 
@@ -77,11 +78,9 @@ for (const name of Object.keys(scenarios).filter(isWanted)) {
 }
 if (isWanted("http")) await addRows(() => measureHttp(effort))
 
-const measureListings = async () =>
+const measureAll = async <A>(measure: (adapter: Adapter) => Effect.Effect<ReadonlyArray<A>, unknown>) =>
   (
-    await Effect.runPromise(
-      Effect.forEach(adapters, (adapter) => Effect.scoped(Effect.flatMap(adapter, measureListing)))
-    )
+    await Effect.runPromise(Effect.forEach(adapters, (adapter) => Effect.scoped(Effect.flatMap(adapter, measure))))
   ).flat()
 
 const results: Results = {
@@ -93,7 +92,8 @@ const results: Results = {
   ...(isWanted("startup")
     ? { starts: await withResources((resources) => measureStartup(resources, keys, isQuick ? 5 : 15)) }
     : {}),
-  ...(isWanted("listing") ? { listing: await measureListings() } : {}),
+  ...(isWanted("listing") ? { listing: await measureAll(measureListing) } : {}),
+  ...(isWanted("searching") ? { searching: await measureAll(measureSearching) } : {}),
   ...(isWanted("upload") ? { upload: await Effect.runPromise(measureUpload) } : {}),
   ...(isWanted("firstView") ? { firstViews: await measureFirstView(isQuick ? 5 : 15) } : {})
 }

@@ -11,7 +11,7 @@ const round = ({ median, low, high }: Spread) => ({
   "range ms": `${Math.round(low)} to ${Math.round(high)}`
 })
 
-export const printResults = ({ rows, listing, upload, starts, firstViews }: Results): void => {
+export const printResults = ({ rows, listing, searching, upload, starts, firstViews }: Results): void => {
   if (rows.length > 0) {
     console.log("\nThroughput of Tollgate relative to the baseline: median of all rounds, no round discarded")
     console.table(toTable(rows))
@@ -24,6 +24,19 @@ export const printResults = ({ rows, listing, upload, starts, firstViews }: Resu
         page,
         "median ms": Number(milliseconds.toFixed(2)),
         "range ms": spread,
+        "within limit": isWithinLimit
+      }))
+    )
+  }
+  if (searching !== undefined) {
+    console.log(`A search among 100,000 consumers; limit ${limits.searchMilliseconds} ms and two calls of the store`)
+    console.table(
+      searching.map(({ adapter, search, milliseconds, spread, storeCalls, isWithinLimit }) => ({
+        adapter,
+        search,
+        "median ms": Number(milliseconds.toFixed(2)),
+        "range ms": spread,
+        "store calls": storeCalls,
         "within limit": isWithinLimit
       }))
     )

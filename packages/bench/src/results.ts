@@ -5,6 +5,7 @@ import type { FirstView } from "./firstView.ts"
 import type { ListingRow } from "./listing.ts"
 import type { Effort } from "./measure.ts"
 import type { Row } from "./report.ts"
+import type { SearchingRow } from "./searching.ts"
 import type { StartRow } from "./startup.ts"
 import type { UploadRow } from "./upload.ts"
 
@@ -16,6 +17,7 @@ export interface Results {
   readonly effort: Effort
   readonly rows: ReadonlyArray<Row>
   readonly listing?: ReadonlyArray<ListingRow>
+  readonly searching?: ReadonlyArray<SearchingRow>
   readonly upload?: UploadRow
   readonly starts?: ReadonlyArray<StartRow>
   readonly firstViews?: ReadonlyArray<FirstView>

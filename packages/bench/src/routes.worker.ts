@@ -5,15 +5,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 import { join } from "node:path"
 import type { LocalKeyBucketHandle } from "@tollgate/core"
-import type { RequireApiKeyOptions } from "@tollgate/core/internal"
-import type { StoreOperations } from "@tollgate/core/store"
-import { requireApiKey as requireInExpress } from "@tollgate/express"
+import { type RequireApiKeyOptions, requireApiKey as requireInExpress } from "@tollgate/express"
 import { requireApiKey as requireInKoa } from "@tollgate/koa"
 import { MemoryStore } from "@tollgate/memory"
 import { requireApiKey as requireInNode } from "@tollgate/node"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import type { StoreOperations } from "@tollgate/store"
 import express from "express"
 import Koa, { type Context } from "koa"
 import { loadCustomers, unreachableRateLimit } from "./customers.ts"
@@ -82,7 +81,11 @@ process.once("message", async ({ framework, storeName, resources }: RoutesTask) 
   if (store === undefined) throw new Error(`there is no store ${storeName}`)
   const { keys, keyBucket, metering } = await loadCustomers(store)
   const rateLimit = unreachableRateLimit
-  const routes = { "/key": {}, "/limit": { rateLimit }, "/meter": { rateLimit, metering } }
+  const routes = {
+    "/key": {},
+    "/limit": { rateLimit },
+    "/meter": { rateLimit: { ...rateLimit, name: "metered" }, metering }
+  }
   const port = await listen(makeListener[framework](keyBucket, routes))
   reportCpuTime()
   process.send?.({ port, keys })

@@ -5,6 +5,7 @@
 import { fork } from "node:child_process"
 import { consumeOnRedis, verifyAndConsumeOnSqlite } from "./consume.ts"
 import { createKeyOnPostgres, createKeyOnSqlite } from "./create.ts"
+import { decisionLogInMemory, decisionLogOnSqlite } from "./decisionLog.ts"
 import { eventsInMemory, eventsOnPostgres, eventsOnRedis, eventsOnSqlite } from "./events.ts"
 import { growthInMemory, growthOnPostgres, growthOnRedis, growthOnSqlite } from "./growth.ts"
 import { limitersInMemory, limitersOnPostgres, limitersOnRedis, limitersOnSqlite } from "./limiters.ts"
@@ -13,6 +14,7 @@ import { consumeOnPostgres, verifyOnPostgres } from "./postgres.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
 import { routeScenarios } from "./routes.ts"
+import { sitesOnSqlite } from "./sites.ts"
 import { telemetryInMemory, telemetryOnSqlite } from "./telemetry.ts"
 import { usageInMemory, usageOnPostgres, usageOnRedis, usageOnSqlite } from "./usage.ts"
 import { verifyInMemory, verifyOnRedis, verifyOnSqlite } from "./verify.ts"
@@ -58,6 +60,9 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   eventsOnRedis: ({ resources, effort }) => eventsOnRedis(resources, effort),
   telemetryInMemory: ({ effort }) => telemetryInMemory(effort),
   telemetryOnSqlite: ({ resources, effort }) => telemetryOnSqlite(resources, effort),
+  decisionLogInMemory: ({ effort }) => decisionLogInMemory(effort),
+  decisionLogOnSqlite: ({ resources, effort }) => decisionLogOnSqlite(resources, effort),
+  sitesOnSqlite: ({ resources, effort }) => sitesOnSqlite(resources, effort),
   growthInMemory: ({ keys, effort }) => growthInMemory(keys, effort),
   growthOnSqlite: ({ resources, manyKeys, effort }) => growthOnSqlite(resources, manyKeys, effort),
   growthOnPostgres: ({ resources, keys, effort }) => growthOnPostgres(resources, keys, effort),

@@ -1,9 +1,11 @@
 /**
  * A server process with sites on a SQLite file.
  */
+
 import { createServer } from "node:http"
 import { join } from "node:path"
 import { createTollgate } from "@tollgate/core"
+import { deployments } from "@tollgate/deployments"
 import { toNodeHandler } from "@tollgate/node"
 import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
@@ -18,7 +20,7 @@ process.once("message", async (folder: string) => {
     secret: "a secret for the benchmarks only",
     tokens: [{ token: "a-token-of-the-benchmarks", account: "bench" }],
     publicUrl: url,
-    deployments: sites({ folder: join(folder, "sites") })
+    modules: [deployments(sites({ folder: join(folder, "sites") }))]
   })
   server.on("request", toNodeHandler(gate))
   process.send?.(url)

@@ -1,6 +1,6 @@
 /**
  * What telemetry costs: `authorize` within a span of the host, while an OpenTelemetry SDK records everything, compared
- * with `authorize` without an SDK.
+ * with `authorize` without the module.
  */
 import { join } from "node:path"
 import { context, metrics, trace } from "@opentelemetry/api"
@@ -12,9 +12,10 @@ import {
   PeriodicExportingMetricReader
 } from "@opentelemetry/sdk-metrics"
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace"
-import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { openTelemetry } from "@tollgate/opentelemetry"
 import { SqliteStore } from "@tollgate/sqlite"
+import type { StoreOperations } from "@tollgate/store"
 import { concurrency, loadCustomers } from "./customers.ts"
 import { compare, type Effort, runConcurrently } from "./measure.ts"
 import type { Row } from "./report.ts"
@@ -40,7 +41,7 @@ const measure = async (storeName: string, stores: ReadonlyArray<StoreOperations>
   const plain = await loadCustomers(plainStore)
   // A gate uses the SDK that is registered when it is created.
   registerSdk()
-  const traced = await loadCustomers(tracedStore)
+  const traced = await loadCustomers(tracedStore, undefined, [openTelemetry()])
   const tracer = trace.getTracer("bench")
   const authorizeInSpan = (index: number) =>
     tracer.startActiveSpan("request", async (span) => {

@@ -1,14 +1,15 @@
 /**
- * What usage over time costs: consuming, compared with the same commits without what is only for usage over time; and reserving and settling, compared with consuming.
+ * What usage over time costs: consuming, compared with the same commits without what is only for usage over time; reserving and settling, compared with
+ * consuming; and events in batches, compared with records.
  */
 import { join } from "node:path"
-import { type Change, type Commit, type StoreOperations, withNow } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import { type Change, type Commit, type StoreOperations, withNow } from "@tollgate/store"
 import { concurrency, loadCustomers } from "./customers.ts"
-import { compare, type Effort, runConcurrently } from "./measure.ts"
+import { compare, type Effort, runConcurrently, type Work } from "./measure.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
 
@@ -31,6 +32,18 @@ const withoutHistory = (store: StoreOperations): StoreOperations => {
   }
 }
 
+const batchSize = 1_000
+
+/** Counts events in batches: one after another, as a queue would send them. */
+const recordInBatches = (record: (ids: ReadonlyArray<string>) => Promise<unknown>): Work => {
+  let count = 0
+  return async (times) => {
+    for (let rest = times; rest > 0; rest -= batchSize) {
+      await record(Array.from({ length: Math.min(batchSize, rest) }, () => `event-${++count}`))
+    }
+  }
+}
+
 const measure = async (storeName: string, store: StoreOperations, effort: Effort): Promise<ReadonlyArray<Row>> => {
   const withUsage = await loadCustomers(store, "with-history")
   const withoutUsage = await loadCustomers(withoutHistory(store), "without-history")
@@ -46,6 +59,15 @@ const measure = async (storeName: string, store: StoreOperations, effort: Effort
       name: `reserve and settle, ${storeName}, 64 concurrent`,
       comparedWith: "consume",
       ...(await compare(runConcurrently(concurrency, withUsage.reserveAndSettle), consume, effort))
+    },
+    {
+      name: `events in batches of 1,000 of 500 customers, ${storeName}`,
+      comparedWith: "record, 64 concurrent",
+      ...(await compare(
+        recordInBatches(withUsage.recordEvents),
+        runConcurrently(concurrency, withUsage.record),
+        effort
+      ))
     }
   ]
   await withUsage.gate.close()

@@ -2,6 +2,7 @@
  * Sends invalid input over HTTP, on every store. Each response is a problem with the right status, the store does not
  * change, the server keeps running, and neither the responses nor the log contain secrets.
  */
+
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer, type Server } from "node:http"
@@ -10,12 +11,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inspect } from "node:util"
 import { createTollgate, type Tollgate } from "@tollgate/core"
-import { Store, type StoreOperations } from "@tollgate/core/store"
+import { type DeploymentsModule, deployments } from "@tollgate/deployments"
 import { toNodeHandler } from "@tollgate/node"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { sites } from "@tollgate/sites"
 import { SqliteStore } from "@tollgate/sqlite"
+import { Store, type StoreOperations } from "@tollgate/store"
 import { StoreState } from "@tollgate/store-testkit"
 import { makeSubscription, startPostgres, startRedis, temporaryFolder } from "@tollgate/testing"
 import Sqlite from "better-sqlite3"
@@ -160,7 +162,9 @@ const makeInputs = (fixture: Fixture): Readonly<Record<string, ReadonlyArray<Inp
     ["POST", "/v1/deployments/sources", { accountName: "acme", projectName: "p", branchName: "b" }],
     ["GET", "/v1/deployments/x"],
     ["DELETE", "/v1/deployments/x"],
-    ["POST", "/v1/deployments/x/deploy"]
+    ["POST", "/v1/deployments/x/deploy"],
+    ["POST", "/v1/deployments/x/rollback", { version: "3f0c8a52-6b1d-4e7a-9c35-2d8f41b7e690" }],
+    ["POST", "/v1/deployments/x/promote", {}]
   ]
   return {
     bodies: invalidBodies.map(([, raw]) => ({ method: "POST", path: `${prefix}/consumers`, raw, status: 400 })),
@@ -444,7 +448,7 @@ const captureLog = (): (() => string) => {
 describe.each(stores)("invalid input, on %s", (_, layer) => {
   const scope = Scope.makeUnsafe()
   const folder = mkdtempSync(join(tmpdir(), "tollgate-bad-"))
-  let [gate, server, url]: [Tollgate, Server, string] = [undefined as never, undefined as never, ""]
+  let [gate, server, url]: [Tollgate<DeploymentsModule>, Server, string] = [undefined as never, undefined as never, ""]
   let readState: () => Promise<string>
   let inputsByKind: ReturnType<typeof makeInputs>
   let secrets: ReadonlyArray<string>
@@ -461,7 +465,13 @@ describe.each(stores)("invalid input, on %s", (_, layer) => {
     await once(server, "listening")
     const address = server.address()
     url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
-    gate = await createTollgate({ store, secret, tokens: grants, publicUrl: url, deployments: sites({ folder }) })
+    gate = await createTollgate({
+      store,
+      secret,
+      tokens: grants,
+      publicUrl: url,
+      modules: [deployments(sites({ folder }))]
+    })
     server.on("request", toNodeHandler(gate))
     const acme = gate.account("acme")
     const alice = await acme

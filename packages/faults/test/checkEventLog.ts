@@ -70,7 +70,8 @@ const isInOrder = (events: ReadonlyArray<LoggedEvent>): boolean => {
 
 /** Without what only events have, and what changes with other resources. */
 const getOwnFields = (resource: object): object => {
-  const { previousStatus: _, hasSubscriptions: __, ...fields }: Record<string, unknown> = { ...resource }
+  const owners = { consumerName: undefined, keyBucketName: undefined }
+  const { previousStatus: _, hasSubscriptions: __, ...fields }: Record<string, unknown> = { ...resource, ...owners }
   return fields
 }
 

@@ -16,7 +16,7 @@ import {
   Tollgate,
   Usage
 } from "@tollgate/core/effect"
-import { Store } from "@tollgate/core/store"
+import { Store } from "@tollgate/store"
 import { makeSubscription } from "@tollgate/testing"
 import { DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"

@@ -4,8 +4,8 @@
  * exceeded, and no key stays valid after its consumer is removed.
  */
 import { createTollgate } from "@tollgate/core"
-import type { StoreOperations } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import type { StoreOperations } from "@tollgate/store"
 import { makeSubscription, runWorkers } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, expect, it } from "vitest"

@@ -4,8 +4,8 @@
  */
 import { createTollgate } from "@tollgate/core"
 import { moveEvents } from "@tollgate/core/internal"
-import { Partition, Store, type StoreOperations, StoreUnavailable } from "@tollgate/core/store"
 import { MemoryStore } from "@tollgate/memory"
+import { Partition, Store, type StoreOperations, StoreUnavailable } from "@tollgate/store"
 import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
 import { eventually, makeSubscription } from "@tollgate/testing"
 import { Effect, Latch } from "effect"

@@ -1,5 +1,5 @@
 import { createTollgate } from "@tollgate/core"
-import type { Change, StoreOperations } from "@tollgate/core/store"
+import type { Change, StoreOperations } from "@tollgate/store"
 import { Effect } from "effect"
 import { openSharedStore, type SharedStore } from "./sharedStores.ts"
 import { type ChangeReport, writeChanges } from "./writeChanges.ts"

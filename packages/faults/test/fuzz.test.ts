@@ -4,7 +4,8 @@
  * to repeat it.
  */
 import { createTollgate } from "@tollgate/core"
-import { memorySourceStore, memoryTarget, type StoreOperations } from "@tollgate/core/store"
+import { deployments, memorySourceStore, memoryTarget } from "@tollgate/deployments"
+import type { StoreOperations } from "@tollgate/store"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { describe, expect, it } from "vitest"
 import { makeRandom, readSeed } from "./random.ts"
@@ -25,7 +26,7 @@ const sendRequests = async (store: StoreOperations, requests: number) => {
     secret,
     tokens: [{ token, account: "*" }],
     publicUrl: "http://gate",
-    deployments: { sources: memorySourceStore(), target: memoryTarget() }
+    modules: [deployments({ sources: memorySourceStore(), target: memoryTarget() })]
   })
   const openApi: Json = await (await gate.handler(new Request("http://gate/v1/openapi.json"))).json()
   const { random, chance, pick } = makeRandom(seed)

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 import type { Socket } from "node:net"
 import { setTimeout as delay } from "node:timers/promises"
 import { crc32 } from "node:zlib"
-import * as Base62 from "../../core/src/crypto/Base62.ts"
+import * as Base62 from "../../store/src/crypto/Base62.ts"
 import { type Connection, openConnection, type RawOptions, sendRaw } from "./hostileConnections.ts"
 import { makeRandom, type Random } from "./random.ts"
 

@@ -2,19 +2,22 @@
  * A server that a hostile tenant attacks: the HTTP API with everything that can be switched on, and routes of the host.
  * It runs in a process of its own, so that its memory can be measured, and until it is killed.
  */
+
 import { once } from "node:events"
 import { createServer, type RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { adminConsole } from "@tollgate/console"
 import { type BearerToken, createTollgate, type Tollgate } from "@tollgate/core"
-import { Store } from "@tollgate/core/store"
+import { deployments } from "@tollgate/deployments"
 import { requireApiKey, toNodeHandler } from "@tollgate/node"
 import { RedisStore } from "@tollgate/redis"
 import { sites } from "@tollgate/sites"
+import { Store } from "@tollgate/store"
+import { type WebhooksModule, webhooks } from "@tollgate/webhooks"
 import { Layer } from "effect"
-import { makeDnsResolver } from "../../core/src/webhooks/makeDnsResolver.ts"
-import { WebhookResolver } from "../../core/src/webhooks/WebhookResolver.ts"
+import { makeDnsResolver } from "../../webhooks/src/makeDnsResolver.ts"
+import { WebhookResolver } from "../../webhooks/src/WebhookResolver.ts"
 import { openSharedStore, type SharedStore } from "./sharedStores.ts"
 
 export interface HostileServerInput {
@@ -52,7 +55,7 @@ const runConcurrently = async (count: number, run: (index: number) => Promise<un
 }
 
 /** What the attacker has collected before the attack. */
-const setUpAttacker = async (gate: Tollgate, { hangingUrl, taggedConsumers }: HostileServerInput) => {
+const setUpAttacker = async (gate: Tollgate<WebhooksModule>, { hangingUrl, taggedConsumers }: HostileServerInput) => {
   const account = gate.account("a")
   // As many values as fit into 64 KiB, with as many lists as are allowed: they take the most memory for their bytes.
   const metadata = { numbers: Array.from({ length: 31_000 }, () => 1), lists: Array.from({ length: 990 }, () => []) }
@@ -101,9 +104,11 @@ const serve = async (input: HostileServerInput): Promise<HostileServer> => {
     secret: input.secret,
     tokens: input.tokens,
     publicUrl: `http://127.0.0.1:${port}`,
-    console: adminConsole(),
-    webhooks: { allowPrivateNetworks: true },
-    deployments: sites({ folder: join(input.folder, "sites") }),
+    modules: [
+      adminConsole(),
+      webhooks({ allowPrivateNetworks: true }),
+      deployments(sites({ folder: join(input.folder, "sites") }))
+    ],
     logger: { debug: ignore, info: ignore, warn: ignore, error: console.error }
   })
   const attacker = await setUpAttacker(gate, input)

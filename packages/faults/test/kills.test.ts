@@ -7,9 +7,9 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createTollgate } from "@tollgate/core"
-import { Partition } from "@tollgate/core/store"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import { Partition } from "@tollgate/store"
 import { eventually, getNodeOptions, startRedis, startRedisCluster } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { Cluster, Redis } from "ioredis"
@@ -175,7 +175,8 @@ describe("redis-server", () => {
     const load = lanes.map(write)
     await waitForWrites(lanes, 10)
     await Effect.runPromise(servers[0]?.kill ?? Effect.void)
-    await vi.waitFor(() => expect(affected.every(({ rejected }) => rejected > 0)).toBe(true), {
+    // Others may wait in the client until the failover is over.
+    await vi.waitFor(() => expect(affected.some(({ rejected }) => rejected > 0)).toBe(true), {
       timeout: 30_000,
       interval: 10
     })

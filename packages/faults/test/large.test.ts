@@ -41,7 +41,7 @@ const fillStore = async (gate: Tollgate): Promise<ReadonlyArray<string>> => {
   await repeat(count, 100, (index) =>
     meteringBucket.subscriptions.create({
       planIds: [plan?.id ?? ""],
-      planExternalIds: ["p-0"],
+      planExternalIds: [plan?.planExternalId ?? ""],
       status: index % 2 === 0 ? "active" : "trialing",
       trialEndDate: "2099-01-01T00:00:00Z",
       type: "periodic",

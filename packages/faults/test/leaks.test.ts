@@ -1,6 +1,7 @@
 /**
  * Tests that clients that disconnect do not leak sockets, listeners, files or memory.
  */
+
 import { once } from "node:events"
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { createServer } from "node:http"
@@ -8,6 +9,7 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createTollgate } from "@tollgate/core"
+import { deployments } from "@tollgate/deployments"
 import { MemoryStore } from "@tollgate/memory"
 import { toNodeHandler } from "@tollgate/node"
 import { sites } from "@tollgate/sites"
@@ -22,7 +24,7 @@ it("leaks nothing after ten thousand requests whose clients disconnect", async (
     secret: "test-secret-with-at-least-32-characters",
     tokens: [{ token, account: "acme" }],
     publicUrl: "http://gate",
-    deployments: sites({ folder })
+    modules: [deployments(sites({ folder }))]
   })
   const { uploadUrl } = await gate.account("acme").project("p").deployments.createSource({ branchName: "b" })
   const upload = uploadUrl.replace("http://gate", "")

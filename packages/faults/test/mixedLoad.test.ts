@@ -52,6 +52,9 @@ const postings = `(
 const namesOfRecords = (column: string): string =>
   `SELECT split_part(r.id, ':', 1) || ':' || name, r.id FROM tollgate.tollgate_records r CROSS JOIN unnest(r.${column}) name`
 
+const searchRows = `
+  SELECT term, split_part(term, ':', 1) || ':' || lpad(to_hex(number), 13, '0') FROM tollgate.tollgate_search`
+
 /** Rows that must not exist, by what they would mean. */
 const inconsistencies: Readonly<Record<string, string>> = {
   "totals of terms that differ from their postings": `
@@ -64,6 +67,8 @@ const inconsistencies: Readonly<Record<string, string>> = {
     ${namesOfRecords("unique_keys")} EXCEPT SELECT unique_key, record FROM tollgate.tollgate_unique_keys`,
   "unique keys without a record that has them": `
     SELECT unique_key, record FROM tollgate.tollgate_unique_keys EXCEPT ${namesOfRecords("unique_keys")}`,
+  "search terms of records without a row": `${namesOfRecords("search_terms")} EXCEPT ${searchRows}`,
+  "search terms without a record that has them": `${searchRows} EXCEPT ${namesOfRecords("search_terms")}`,
   "records without a partition": `
     SELECT key FROM tollgate.tollgate_records
     WHERE split_part(id, ':', 1)::bigint NOT IN (SELECT id FROM tollgate.tollgate_partitions)`,

@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from "node:util"
 import { createTollgate } from "@tollgate/core"
-import type { StoreOperations } from "@tollgate/core/store"
+import type { StoreOperations } from "@tollgate/store"
 import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
 import { isBackgroundCall } from "@tollgate/testing"
 import { afterAll, describe, expect, it } from "vitest"

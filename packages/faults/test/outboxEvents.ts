@@ -3,7 +3,7 @@
  */
 import { AccountName } from "@tollgate/core/effect"
 import { recordEvent } from "@tollgate/core/internal"
-import { Partition, type StoreOperations, type StoreRecord } from "@tollgate/core/store"
+import { Partition, type StoreOperations, type StoreRecord } from "@tollgate/store"
 import { Effect } from "effect"
 
 /** The number in the data of an event, in the order in which the events of a partition were recorded. */

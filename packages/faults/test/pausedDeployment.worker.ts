@@ -1,4 +1,5 @@
 import { createTollgate } from "@tollgate/core"
+import { deployments } from "@tollgate/deployments"
 import { sites } from "@tollgate/sites"
 import { Effect } from "effect"
 import { secret } from "../../core/test/secrets.ts"
@@ -16,8 +17,8 @@ export interface PausedDeploymentInput {
 /** Runs deployments, reports "paused" when one reaches the step `pauseAt`, and never leaves that step. */
 process.once("message", async ({ shared, folder, pauseAt, command }: PausedDeploymentInput) => {
   const store = await openSharedStore(shared)
-  const deployments = sites({ folder, ...(command === undefined ? {} : { build: { command } }) })
-  const { target } = deployments
+  const options = sites({ folder, ...(command === undefined ? {} : { build: { command } }) })
+  const { target } = options
   const pause = Effect.andThen(
     Effect.sync(() => process.send?.("paused")),
     Effect.never
@@ -27,19 +28,21 @@ process.once("message", async ({ shared, folder, pauseAt, command }: PausedDeplo
     store,
     secret,
     publicUrl: "http://127.0.0.1",
-    deployments: {
-      ...deployments,
-      target: {
-        ...target,
-        unpack: (release) => (pauseAt === "unpack" ? pause : (unpack?.(release) ?? Effect.never)),
-        build: (release) => (pauseAt === "build" ? pause : (build?.(release) ?? Effect.never)),
-        check: (release) => (pauseAt === "check" ? pause : (check?.(release) ?? Effect.never)),
-        publish: (release) =>
-          pauseAt === "publish"
-            ? pause
-            : Effect.andThen(target.publish(release), pauseAt === "commit" ? pause : Effect.void)
-      }
-    }
+    modules: [
+      deployments({
+        ...options,
+        target: {
+          ...target,
+          unpack: (release) => (pauseAt === "unpack" ? pause : (unpack?.(release) ?? Effect.never)),
+          build: (release) => (pauseAt === "build" ? pause : (build?.(release) ?? Effect.never)),
+          check: (release) => (pauseAt === "check" ? pause : (check?.(release) ?? Effect.never)),
+          publish: (release) =>
+            pauseAt === "publish"
+              ? pause
+              : Effect.andThen(target.publish(release), pauseAt === "commit" ? pause : Effect.void)
+        }
+      })
+    ]
   })
   process.send?.("open")
 })

@@ -51,7 +51,7 @@ const runSequentially = async (first: Operation, second: Operation, isFirstFirst
 let interleavings = 0
 
 describe.each(writingOperations)("%s", (_, first) => {
-  it.each(sampleCases(writingOperations, 0.15))(
+  it.each(sampleCases(writingOperations, 0.08))(
     "interleaved with %s",
     async (_, second) => {
       const allowed = [
@@ -83,7 +83,7 @@ describe.each(writingOperations)("%s", (_, first) => {
         if (isPastLastCall) break
       }
     },
-    60_000
+    180_000
   )
 })
 

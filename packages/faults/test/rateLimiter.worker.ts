@@ -1,4 +1,4 @@
-import { Change, Partition, StoreConflict, StoreUnavailable } from "@tollgate/core/store"
+import { Change, Partition, StoreConflict, StoreUnavailable } from "@tollgate/store"
 import { runAsWorker } from "@tollgate/testing"
 import { Effect } from "effect"
 import { openSharedStore, type SharedStore } from "./sharedStores.ts"

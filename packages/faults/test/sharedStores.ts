@@ -2,10 +2,10 @@
  * The stores that several processes can share, by kind and location. Worker processes import this file.
  */
 import { join } from "node:path"
-import type { ClosableStore, StoreOperations } from "@tollgate/core/store"
 import { PostgresStore } from "@tollgate/postgres"
 import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
+import type { ClosableStore, StoreOperations } from "@tollgate/store"
 import { startPostgres, startRedis, temporaryFolder } from "@tollgate/testing"
 import { Effect, type Scope } from "effect"
 

@@ -1,7 +1,7 @@
 /**
  * The state of a store as a caller sees it: its records, and its events, wherever the relay has moved them.
  */
-import type { Partition, StoreOperations, StoreRecord } from "@tollgate/core/store"
+import type { Partition, StoreOperations, StoreRecord } from "@tollgate/store"
 import type { Snapshot, StoreState } from "@tollgate/store-testkit"
 import { Effect } from "effect"
 
@@ -18,10 +18,10 @@ export interface VisibleState {
 }
 
 const isOutboxName = (name: string): boolean => name === "outbox" || name.startsWith("outbox/")
-/** The log of an account, or the bytes of an account, which a process reads and writes at most once a second. */
+/** The log of an account, its bytes, which a process writes at most once a second, or the directory of background work. */
 const isWrittenLater = (partition: string): boolean =>
-  partition.startsWith("events/") || partition.startsWith("accounts/")
-/** Also the directory of partitions with events. */
+  partition.startsWith("events/") || partition.startsWith("accounts/") || partition === "jobs"
+/** Also the registrations of hooks. */
 const isOfRelay = (partition: string): boolean => partition === "events" || isWrittenLater(partition)
 
 const parseEvent = ({ body }: StoreRecord): StoredEvent => JSON.parse(body.slice(body.indexOf(" ")))
@@ -65,11 +65,10 @@ export const exemptRelay = (store: StoreOperations, healthy: StoreOperations): S
     get: (partition, ...rest) => choose(partition).get(partition, ...rest),
     getByUniqueKey: (partition, ...rest) => choose(partition).getByUniqueKey(partition, ...rest),
     list: (partition, queries) => {
-      const isMove = queries.every(({ indexTerms }) =>
-        indexTerms.some((term) => term === "outbox" || term === "pending")
-      )
+      const isMove = queries.every(({ indexTerms }) => indexTerms.includes("outbox"))
       return choose(partition, isMove).list(partition, queries)
     },
+    search: (partition, ...rest) => choose(partition).search(partition, ...rest),
     counters: (partition, ...rest) => choose(partition).counters(partition, ...rest),
     commit: (partition, changes, idempotency) => {
       const isMove = changes.every((change) => change._tag === "Delete" && isOutboxName(change.key))

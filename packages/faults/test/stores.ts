@@ -1,8 +1,9 @@
 /**
  * Real stores of every kind. Each is opened once per group of tests; each test gets its own isolated part of it.
  */
-import { type Partition, Store, type StoreOperations } from "@tollgate/core/store"
+
 import { RedisStore } from "@tollgate/redis"
+import { type Partition, Store, type StoreOperations } from "@tollgate/store"
 import { startRedisCluster } from "@tollgate/testing"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { Cluster } from "ioredis"
@@ -31,6 +32,7 @@ const isolate = (store: StoreOperations, name: string): StoreOperations => {
     get: (partition, ...rest) => store.get(toIsolated(partition), ...rest),
     getByUniqueKey: (partition, ...rest) => store.getByUniqueKey(toIsolated(partition), ...rest),
     list: (partition, ...rest) => store.list(toIsolated(partition), ...rest),
+    search: (partition, ...rest) => store.search(toIsolated(partition), ...rest),
     counters: (partition, ...rest) => store.counters(toIsolated(partition), ...rest),
     commit: (partition, ...rest) => store.commit(toIsolated(partition), ...rest),
     clear: (partition) => store.clear(toIsolated(partition))

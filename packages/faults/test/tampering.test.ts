@@ -3,7 +3,7 @@
  * record or changed leads to a decryption error, never to a wrong value.
  */
 import { createTollgate } from "@tollgate/core"
-import { Change, Partition, type StoreOperations } from "@tollgate/core/store"
+import { Change, Partition, type StoreOperations } from "@tollgate/store"
 import { Effect } from "effect"
 import { describe, expect, it, vi } from "vitest"
 import { secret, setUpStore, stores } from "./stores.ts"

@@ -1,6 +1,7 @@
 /**
- * Four processes use the same subscriptions of one store at once, over the boundaries of hours, days and periods. No call
- * fails, no maximum is exceeded, and quotas, series and totals are exactly the sum of what was acknowledged.
+ * Four processes use the same subscriptions of one store at once, over the boundaries of hours, days and periods. At the end
+ * of the period, one changes to another plan, and one is canceled. No call fails, no maximum is exceeded, nothing is counted
+ * on what is canceled, and quotas, series and totals are exactly the sum of what was acknowledged.
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
@@ -11,13 +12,16 @@ import { openSharedStore, sharedStoreKinds, startSharedStore } from "./sharedSto
 import { secret } from "./stores.ts"
 import type { UsageContenderMessage } from "./usageContender.worker.ts"
 import type { UsageRoundResult } from "./usageContention.ts"
-import { makeMovableClock, openUsageGate, start } from "./usageGate.ts"
-import { makeModel, toReadings, type UsageModel } from "./usageModel.ts"
+import { makeMovableClock, openUsageGate, start, toOtherPlan } from "./usageGate.ts"
+import { getPeriodEnd, makeModel, toReadings, type UsageModel } from "./usageModel.ts"
 import { dayMs, hourMs, readUsage, type UsageReadings } from "./usageReadings.ts"
 
 const maxima = {
-  "s-1": { requests: 150, tokens: 100_000 },
-  "s-2": { requests: 100_000, tokens: 100_000 }
+  "s-1": { requests: 150, tokens: 100_000, calls: 25 },
+  // The plan that it changes to has lower maxima, and no requests.
+  "s-changed": { requests: 100_000, tokens: 100_000, calls: 100_000 },
+  "s-canceled": { requests: 100_000, tokens: 100_000, calls: 100_000 },
+  "s-2": { requests: 100_000, tokens: 100_000, calls: 100_000 }
 }
 
 const second = 1_000
@@ -62,8 +66,15 @@ const startContenders = (count: number) => {
   return { sendAll, askAll }
 }
 
+const periodEnd = getPeriodEnd(start)
+const pending = {
+  "s-changed": { at: periodEnd, plan: toOtherPlan("s-changed") },
+  "s-canceled": { at: periodEnd, status: "canceled" }
+} as const
+
 const toModel = (results: ReadonlyArray<UsageRoundResult>): UsageModel => ({
   ...makeModel(maxima),
+  pending,
   counts: results.flatMap(({ counts }) => counts),
   open: results.flatMap(({ open }) => open)
 })
@@ -91,8 +102,12 @@ it.each(sharedStoreKinds)(
     const bucketId = await gate.createBucket()
     const subscriptions = {
       "s-1": await gate.subscribe(bucketId, "s-1", maxima["s-1"]),
+      "s-changed": await gate.subscribe(bucketId, "s-changed", maxima["s-changed"]),
+      "s-canceled": await gate.subscribe(bucketId, "s-canceled", maxima["s-canceled"]),
       "s-2": await gate.subscribe(bucketId, "s-2", maxima["s-2"])
     }
+    await gate.changePlan(bucketId, subscriptions["s-changed"], pending["s-changed"].plan, "period-end")
+    await gate.cancel(bucketId, subscriptions["s-canceled"], "period-end")
     const { sendAll, askAll } = startContenders(4)
     await askAll(() => ({ _tag: "open", input: { shared, secret, start, bucketId, subscriptions } }))
 
@@ -111,9 +126,12 @@ it.each(sharedStoreKinds)(
       clock.set(now)
       const readings = await readUsage(gate, bucketId, subscriptions, now)
       expect(readings, `after the round of ${new Date(now).toISOString()}`).toEqual(toReadings(toModel(results), now))
-      const [max, used] = readings.quotas["s-1 requests"] ?? [0, 0]
-      expect(used).toBeLessThanOrEqual(max)
+      for (const name of ["s-1 requests", "s-1 calls", "s-changed tokens", "s-changed calls"]) {
+        const [max, used] = readings.quotas[name] ?? [0, 0]
+        expect(used, name).toBeLessThanOrEqual(max)
+      }
     }
+    expect(results.reduce((sum, result) => sum + result.canceled, 0)).toBeGreaterThan(0)
     const refused = results.reduce((sum, result) => sum + result.refused, 0)
     expect(refused).toBeGreaterThan(0)
 
@@ -127,6 +145,8 @@ it.each(sharedStoreKinds)(
       await gate.quotas(bucketId, subscriptions["s-1"])
     }
     const acknowledged = toModel(await running)
+    const late = acknowledged.counts.filter(({ subscription, at }) => subscription === "s-canceled" && at >= periodEnd)
+    expect(late).toEqual([])
     clock.set(end)
     const readings = await readUsage(gate, bucketId, subscriptions, end)
     expect(sumAll(readings)).toEqual(sumAll(toReadings(acknowledged, end)))

@@ -7,8 +7,11 @@ import type { MeteredSubscription, Meters, UsageGate } from "./usageGate.ts"
 import type { Count, OpenReservation } from "./usageModel.ts"
 
 const [lanes, callsPerLane] = [6, 8]
-/** Tollgate forgets a reservation a day after its end. */
-const expiryErrors = ["ReservationExpired", "ReservationNotFound"]
+/**
+ * While the clock moves. Tollgate forgets a reservation a day after its end; processes whose clocks are hours apart open each
+ * other's hours in turn, so a call may give up.
+ */
+const movingErrors = ["ReservationExpired", "ReservationNotFound", "StoreConflict"]
 
 export interface UsageRound {
   readonly seed: number
@@ -23,6 +26,8 @@ export interface UsageRoundResult {
   readonly counts: ReadonlyArray<Count>
   readonly open: ReadonlyArray<OpenReservation>
   readonly refused: number
+  /** How often a call was refused because its subscription is canceled. */
+  readonly canceled: number
   readonly failures: ReadonlyArray<string>
 }
 
@@ -36,7 +41,7 @@ export const makeUsageLoad = (
   const failures: Array<string> = []
   const names = Object.keys(subscriptions)
   let open: ReadonlyArray<OpenReservation> = []
-  let refused = 0
+  let [refused, canceled] = [0, 0]
 
   const addCounts = (subscription: string, meters: Meters, at: number) => {
     for (const [meter, amount] of Object.entries(meters)) {
@@ -60,14 +65,23 @@ export const makeUsageLoad = (
       const name = pick(names)
       const subscription = subscriptions[name]
       if (subscription === undefined) return
-      const meters = pick<Meters>([{ requests: 1 + below(3) }, { tokens: 1 + below(3) }, { requests: 1, tokens: 2 }])
-      const kind = pick(["consume", "consume", "record", "reserve", "reserve", "end", "end", "read"])
+      const meters = pick<Meters>([
+        { requests: 1 + below(3) },
+        { tokens: 1 + below(3) },
+        { requests: 1, tokens: 2 },
+        { calls: 1 + below(3) }
+      ])
+      const kind = pick(["consume", "consume", "record", "reserve", "reserve", "end", "end", "read", "adjust"])
       const reservation = pick(open.filter((other) => other.subscription === name))
       if (kind === "read") await gate.quotas(bucketId, subscription)
       else if (kind === "end" && reservation !== undefined) await endOne(reservation, subscription)
       else if (kind === "reserve") {
         const id = await gate.reserve(bucketId, subscription, { meters, expiresIn: 3_600 })
         open = [...open, { id, subscription: name, meters, madeAt: now, expiresAt: now + 3_600_000 }]
+      } else if (kind === "adjust") {
+        const meter = pick(["requests", "tokens", "calls"])
+        await gate.adjust(bucketId, subscription, meter, -1)
+        counts.push({ subscription: name, meter, amount: -1, at: now })
       } else if (kind === "record" && name === names.at(-1)) {
         await gate.record(bucketId, subscription, meters)
         addCounts(name, meters, now)
@@ -79,12 +93,14 @@ export const makeUsageLoad = (
     const runLane = async () => {
       for (let call = 0; call < callsPerLane; call++) {
         await callOnce().catch((error) => {
-          if (error?._tag === "QuotaExceeded") refused++
-          else if (!isClockMoving || !expiryErrors.includes(error?._tag)) failures.push(String(error?.stack ?? error))
+          if (error?._tag === "QuotaExceeded" || error?._tag === "BelowZero") refused++
+          else if (error?._tag === "SubscriptionNotActive" && error.detail.includes("canceled")) canceled++
+          else if (error?._tag === "UnknownMeter" && error.meter === "requests") refused++
+          else if (!isClockMoving || !movingErrors.includes(error?._tag)) failures.push(String(error?.stack ?? error))
         })
       }
     }
     await Promise.all(Array.from({ length: lanes }, runLane))
-    return { counts, open, refused, failures }
+    return { counts, open, refused, canceled, failures }
   }
 }

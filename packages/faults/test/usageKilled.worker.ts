@@ -1,5 +1,5 @@
 import { appendFileSync } from "node:fs"
-import type { StoreOperations } from "@tollgate/core/store"
+import type { StoreOperations } from "@tollgate/store"
 import { Effect } from "effect"
 import { openSharedStore, type SharedStore } from "./sharedStores.ts"
 import { type MeteredSubscription, type Meters, makeMovableClock, openUsageGate } from "./usageGate.ts"

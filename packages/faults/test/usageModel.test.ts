@@ -6,7 +6,7 @@
  * seed; set `USAGE_SEED` to repeat it, and `USAGE_RUNS` and `USAGE_STEPS` for more or longer sequences.
  */
 import { isDeepStrictEqual } from "node:util"
-import type { StoreOperations } from "@tollgate/core/store"
+import type { StoreOperations } from "@tollgate/store"
 import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
 import { isBackgroundCall } from "@tollgate/testing"
 import { afterAll, describe, expect, it } from "vitest"
@@ -70,9 +70,9 @@ const runSequence = async (emptyStore: StoreOperations, seed: number) => {
   const gates = [await openGate(), await openGate()]
   const [first] = gates
   if (first === undefined) throw new Error("No services")
-  const maxima = { requests: 100, tokens: 150 }
+  const maxima = { requests: 100, tokens: 150, calls: 40, jobs: 80 }
   const bucketId = await first.createBucket()
-  const subscriptions = {
+  const subscriptions: Sequence["subscriptions"] = {
     "s-1": await first.subscribe(bucketId, "s-1", maxima),
     "s-2": await first.subscribe(bucketId, "s-2", maxima)
   }
@@ -95,6 +95,7 @@ const runSequence = async (emptyStore: StoreOperations, seed: number) => {
     if (firstOutcome.tag === "StoreUnavailable") counts.failed++
     const canRepeat = firstOutcome.tag === "StoreUnavailable" && hasIdempotencyKey
     const outcome = canRepeat ? await runStep() : firstOutcome
+    await step.refresh?.(gates[0] ?? first)
 
     const candidates = listCandidates(step, model, now, outcome)
     if (outcome.tag === "StoreUnavailable") expect(isFaulty, `${label}: failed without an injected fault`).toBe(true)

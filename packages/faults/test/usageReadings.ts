@@ -6,6 +6,7 @@ import { DateTime } from "effect"
 import { type MeteredSubscription, start, type UsageGate } from "./usageGate.ts"
 
 export interface UsageReadings {
+  /** With the pending changes. */
   readonly statuses: Readonly<Record<string, string>>
   /** The maximum and what is used in the present period. */
   readonly quotas: Readonly<Record<string, readonly [max: number, used: number]>>
@@ -19,12 +20,20 @@ export interface UsageReadings {
 export const hourMs = 3_600_000
 export const dayMs = 24 * hourMs
 const [keptHours, keptDays] = [192, 400]
+/** Of periods of a meter that are hours or days, so many are kept. */
+const keptPeriods = 400
+
+/** The earliest period of a meter that a series can have at a time. */
+export const getEarliestPeriod = (meter: string, now: number): number => {
+  const length = { calls: hourMs, jobs: dayMs }[meter]
+  if (length === undefined) return start
+  return Math.max(Math.floor(start / length) * length, Math.floor(now / length) * length - keptPeriods * length)
+}
 
 /** The earliest start of a step that a series can have at a time. */
 export const getEarliest = (now: number) => ({
   hour: Math.max(start, Math.floor(now / hourMs) * hourMs - keptHours * hourMs),
-  day: Math.max(start - dayMs, Math.floor(now / dayMs) * dayMs - keptDays * dayMs),
-  period: start
+  day: Math.max(start - dayMs, Math.floor(now / dayMs) * dayMs - keptDays * dayMs)
 })
 
 export const toName = (subscription: string, meter: string, at?: number): string =>
@@ -52,12 +61,23 @@ export const readUsage = async (
       // Quotas first: they give back what expired reservations hold.
       const quotas = await gate.quotas(bucketId, subscription)
       const readSeries = (step: keyof typeof earliest) => gate.series(bucketId, subscription, step, earliest[step])
-      const [hours, days, periods] = await Promise.all([readSeries("hour"), readSeries("day"), readSeries("period")])
-      return { name, quotas, hours, days, periods, status: await gate.readStatus(bucketId, subscription) }
+      const [hours, days] = await Promise.all([readSeries("hour"), readSeries("day")])
+      const meters = Object.keys(days.data[0]?.meters ?? {})
+      const periods = await Promise.all(
+        meters.map((meter) => gate.series(bucketId, subscription, "period", getEarliestPeriod(meter, now), meter))
+      )
+      return {
+        name,
+        quotas,
+        hours: [hours],
+        days: [days],
+        periods,
+        status: await gate.readStatus(bucketId, subscription)
+      }
     })
   )
-  const merge = (select: (usage: (typeof read)[number]) => Series) =>
-    Object.fromEntries(read.flatMap((usage) => flatten(usage.name, select(usage))))
+  const merge = (select: (usage: (typeof read)[number]) => ReadonlyArray<Series>) =>
+    Object.fromEntries(read.flatMap((usage) => select(usage).flatMap((series) => flatten(usage.name, series))))
   return {
     statuses: Object.fromEntries(read.map(({ name, status }) => [name, status])),
     quotas: Object.fromEntries(

@@ -3,7 +3,7 @@
  * fast. Prints the sizes and times; asserts only sizes, because times depend on the machine. It uses them in every hour of
  * the last ten days, and before that in every eighth, which keeps as many days; set `USAGE_YEAR_HOURS=1` for all hours.
  */
-import { Store, StoreContents, type StoreEntry } from "@tollgate/core/store"
+import { Store, StoreContents, type StoreEntry } from "@tollgate/store"
 import { Context, Effect, Exit, Layer, Option, Scope, Stream } from "effect"
 import { expect, it } from "vitest"
 import { sampleCases } from "./sample.ts"

@@ -5,6 +5,7 @@ import { fork } from "node:child_process"
 import { once } from "node:events"
 import { createTollgate } from "@tollgate/core"
 import { getNodeOptions } from "@tollgate/testing"
+import { webhooks } from "@tollgate/webhooks"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { isComplete } from "./sample.ts"
@@ -20,7 +21,7 @@ afterEach(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
 const [kills, eventsOfEach] = [isComplete ? 10 : 4, 40]
 const events = kills * eventsOfEach
-const webhookOptions = { allowPrivateNetworks: true }
+const modules = [webhooks({ allowPrivateNetworks: true })]
 
 /** Starts a process that causes events, and kills it when it has delivered a few of them. */
 const deliverAndKill = async (shared: SharedStore, awaitRequests: (count: number) => Promise<void>): Promise<void> => {
@@ -40,7 +41,7 @@ describe.each(sharedStoreKinds)("a process that delivers webhooks, on %s", (kind
     const receiver = await startCountingReceiver(scope)
     const openGate = async () => {
       const store = await openSharedStore(shared)
-      return { store, gate: await createTollgate({ store, secret, webhooks: webhookOptions }) }
+      return { store, gate: await createTollgate({ store, secret, modules }) }
     }
     const first = await openGate()
     const before = first.gate.account("acme")

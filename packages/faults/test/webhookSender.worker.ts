@@ -1,7 +1,9 @@
 /**
  * A process that causes events, and delivers webhooks until it is killed.
  */
+
 import { createTollgate } from "@tollgate/core"
+import { webhooks } from "@tollgate/webhooks"
 import { openSharedStore, type SharedStore } from "./sharedStores.ts"
 
 interface Input {
@@ -13,7 +15,7 @@ interface Input {
 
 process.once("message", async ({ shared, secret, count }: Input) => {
   const store = await openSharedStore(shared)
-  const gate = await createTollgate({ store, secret, webhooks: { allowPrivateNetworks: true } })
+  const gate = await createTollgate({ store, secret, modules: [webhooks({ allowPrivateNetworks: true })] })
   const { keys } = gate.account("acme").keyBucket("production")
   await keys.createMany(
     "alice",

@@ -1,8 +1,10 @@
 /**
  * Webhooks under load: a backlog of events reaches every endpoint, at a steady pace and in constant memory.
  */
+
 import { createTollgate } from "@tollgate/core"
 import { eventually, measureHeapAfterGc } from "@tollgate/testing"
+import { webhooks } from "@tollgate/webhooks"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { isComplete } from "./sample.ts"
@@ -25,11 +27,11 @@ const backlogs = [
 describe.each(backlogs)("a backlog of webhooks on %s", (kind, events) => {
   it("reaches every endpoint once", async () => {
     const store = await openSharedStore(await Effect.runPromise(Scope.provide(startSharedStore(kind), scope)))
-    const gate = await createTollgate({ store, secret, webhooks: { allowPrivateNetworks: true } })
-    const { webhooks, keyBucket } = gate.account("acme")
+    const gate = await createTollgate({ store, secret, modules: [webhooks({ allowPrivateNetworks: true })] })
+    const acme = gate.account("acme")
     const receivers = await Promise.all(Array.from({ length: endpoints }, () => startCountingReceiver(scope)))
-    for (const { url } of receivers) await webhooks.create({ url, events: ["key.created"] })
-    const { consumers, keys } = keyBucket("production")
+    for (const { url } of receivers) await acme.webhooks.create({ url, events: ["key.created"] })
+    const { consumers, keys } = acme.keyBucket("production")
     await consumers.create({ name: "alice" })
     const before = measureHeapAfterGc()
     const start = performance.now()
@@ -57,9 +59,9 @@ describe.each(backlogs)("a backlog of webhooks on %s", (kind, events) => {
         `heap ${megabytes(before)} MB before, ${megabytes(peak)} MB at most`
     )
     expect(received).toBe(events * endpoints)
-    for (const { id } of (await webhooks.list()).data) {
+    for (const { id } of (await acme.webhooks.list()).data) {
       await eventually(async () => {
-        const { data, total } = await webhooks.deliveries(id)
+        const { data, total } = await acme.webhooks.deliveries(id)
         expect([total, data.every(({ status }) => status === "succeeded")]).toEqual([1_000, true])
       })
     }

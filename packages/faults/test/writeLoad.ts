@@ -28,7 +28,8 @@ export const checkConsumers = async (gate: Tollgate, acknowledged: AcknowledgedW
     lost += results.filter((result) => result).length
   }
   for (let offset = 0; ; offset += 1000) {
-    const { data, total } = await keyBucket.consumers.list({ offset, apiKeys: true, keyFormat: "visible" })
+    // Values are not read: the event of that cannot be written while the disk is full.
+    const { data, total } = await keyBucket.consumers.list({ offset, apiKeys: true })
     for (const { apiKeys } of data) if (apiKeys?.length !== 1) partial++
     if (offset + data.length >= total) return { lost, partial, total }
   }

@@ -1,4 +1,4 @@
-import { Change, type Partition, type StoreOperations } from "@tollgate/core/store"
+import { Change, type Partition, type StoreOperations } from "@tollgate/store"
 import { Effect } from "effect"
 
 const add = (counter: string, by: number) => Change.Add({ counter, by, ttl: 60_000 })

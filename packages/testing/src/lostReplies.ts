@@ -2,7 +2,7 @@
  * Loses the replies to commits, and checks that each was applied once and that its caller got its result.
  */
 import assert from "node:assert/strict"
-import { Change, Partition, type StoreOperations } from "@tollgate/core/store"
+import { Change, Partition, type StoreOperations } from "@tollgate/store"
 import { Effect } from "effect"
 import type { FaultyProxy } from "./faultyProxy.ts"
 

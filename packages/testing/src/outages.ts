@@ -2,13 +2,7 @@
  * Kills the server of a store, and checks that calls fail fast and work again after its restart.
  */
 import assert from "node:assert/strict"
-import {
-  Change,
-  Partition,
-  type StoreConflict,
-  type StoreOperations,
-  type StoreUnavailable
-} from "@tollgate/core/store"
+import { Change, Partition, type StoreConflict, type StoreOperations, type StoreUnavailable } from "@tollgate/store"
 import { Effect } from "effect"
 
 const partition = Partition.forKeyBucket("acme", "production")
