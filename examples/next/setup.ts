@@ -2,7 +2,7 @@
  * Creates a plan, a customer with a key, and a subscription, over the HTTP API of the running application. Prints a call
  * with the key.
  */
-import { createClient } from "@tollgate/core/client"
+import { createClient } from "tollgate/client"
 
 const url = process.env["APP_URL"] ?? "http://localhost:3000"
 const token = process.env["TOLLGATE_TOKEN"] ?? ""

@@ -3,7 +3,7 @@
  * stores are named as in TOLLGATE_STORE. Stop the server first.
  */
 import { existsSync } from "node:fs"
-import { type CopyProgress, copyStore } from "@tollgate/core/store"
+import { type CopyProgress, copyStore } from "tollgate/copy"
 import { getSqlitePath, isStore, openStore, storeForms } from "./openStore.ts"
 
 /** Prints a line after this many records. */

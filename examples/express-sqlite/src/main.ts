@@ -10,7 +10,7 @@ import { parseSettings } from "./settings.ts"
 const stopTimeoutMs = 9_000
 
 const run = async (): Promise<void> => {
-  const settings = parseSettings(process.env)
+  const settings = parseSettings(process.env, process.argv.slice(2))
   mkdirSync(settings.dataFolder, { recursive: true })
   const { stop, ...started } = await start(settings)
   let isStopping = false

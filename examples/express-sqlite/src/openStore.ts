@@ -1,23 +1,30 @@
 /**
  * The stores that a setting can name: `sqlite:PATH`, `memory:`, or the URL of a Redis or a PostgreSQL.
  */
-import type { ClosableStore, StoreWithContents } from "@tollgate/core/store"
-import { MemoryStore } from "@tollgate/memory"
-import { PostgresStore } from "@tollgate/postgres"
-import { RedisStore } from "@tollgate/redis"
-import { SqliteStore } from "@tollgate/sqlite"
 
-type OpenStore = ClosableStore<StoreWithContents>
+import { MemoryStore } from "tollgate/memory"
+import { PostgresStore } from "tollgate/postgres"
+import { RedisStore } from "tollgate/redis"
+import { SqliteStore } from "tollgate/sqlite"
+
+type OpenStore = Awaited<ReturnType<typeof RedisStore.open>>
 
 export const storeForms = '"sqlite:PATH", "memory:", "postgres://…", "postgresql://…", "redis://…" or "rediss://…"'
 
 const sqlitePrefix = "sqlite:"
 
-const openers: ReadonlyArray<readonly [form: RegExp, open: (store: string) => OpenStore | Promise<OpenStore>]> = [
-  [/^sqlite:.+$/, (store) => SqliteStore.open(store.slice(sqlitePrefix.length))],
-  [/^memory:$/, () => MemoryStore.open()],
-  [/^rediss?:\/\/.+$/, (store) => RedisStore.open(store)],
-  [/^postgres(ql)?:\/\/.+$/, (store) => PostgresStore.open(store)]
+interface OpenOptions {
+  /** `caller`: the store takes the time from the services, which may be in the past. */
+  readonly clock?: "caller" | undefined
+}
+
+type Open = (store: string, options: OpenOptions) => OpenStore | Promise<OpenStore>
+
+const openers: ReadonlyArray<readonly [form: RegExp, open: Open]> = [
+  [/^sqlite:.+$/, (store, options) => SqliteStore.open(store.slice(sqlitePrefix.length), options)],
+  [/^memory:$/, (_, options) => MemoryStore.open(options)],
+  [/^rediss?:\/\/.+$/, (store, options) => RedisStore.open(store, options)],
+  [/^postgres(ql)?:\/\/.+$/, (store, options) => PostgresStore.open(store, options)]
 ]
 
 const findOpener = (store: string) => openers.find(([form]) => form.test(store))?.[1]
@@ -28,8 +35,8 @@ export const isStore = (store: string): boolean => findOpener(store) !== undefin
 export const getSqlitePath = (store: string): string | undefined =>
   store.startsWith(sqlitePrefix) ? store.slice(sqlitePrefix.length) : undefined
 
-export const openStore = async (store: string): Promise<OpenStore> => {
+export const openStore = async (store: string, options: OpenOptions = {}): Promise<OpenStore> => {
   const open = findOpener(store)
   if (open === undefined) throw new Error(`A store must be ${storeForms}`)
-  return open(store)
+  return open(store, options)
 }

@@ -1,14 +1,23 @@
 /**
  * An Express server with the HTTP API and one route, /hello, that requires an API key and counts its calls.
  */
+
 import { createServer, type RequestListener, type Server } from "node:http"
 import { join } from "node:path"
-import { adminConsole } from "@tollgate/console"
-import { createTollgate } from "@tollgate/core"
-import { requireApiKey, tollgate } from "@tollgate/express"
-import { toNodeHandler } from "@tollgate/node"
-import { sites } from "@tollgate/sites"
 import express from "express"
+import { createTollgate } from "tollgate"
+import { adminConsole } from "tollgate/console"
+import { decisions } from "tollgate/decisions"
+import { deployments } from "tollgate/deployments"
+import { requireApiKey, tollgate } from "tollgate/express"
+import { toNodeHandler } from "tollgate/node"
+import { openTelemetry } from "tollgate/opentelemetry"
+import { customerPortal } from "tollgate/portal"
+import { sites } from "tollgate/sites"
+import { webhooks } from "tollgate/webhooks"
+import { isFilled } from "./company/fillCompany.ts"
+import { fillDemo, fillMemory } from "./company/fillDemo.ts"
+import { serveDemoFiller } from "./company/serveDemoFiller.ts"
 import { prepareDemo } from "./demo.ts"
 import { serveHomePage } from "./homePage.ts"
 import { openStore } from "./openStore.ts"
@@ -55,19 +64,27 @@ export const start = async (settings: Settings): Promise<RunningServer> => {
   const token = settings.tokens === undefined ? loadOrCreateSecret(dataFolder, "management-token") : undefined
   const secret = settings.secrets ?? loadOrCreateSecret(dataFolder, "secret").value
   const store = await openStore(settings.store)
+  // Another connection cannot write into the memory of this process.
+  const canFill = settings.store !== "memory:"
   try {
+    if (settings.isDemo && !canFill) await fillMemory(store, secret)
     const { server, url, setHandler } = await listen(settings.host, settings.port)
     const gate = await createTollgate({
       store,
       secret,
-      tokens: settings.tokens ?? [{ token: token?.value ?? "", account: "*" }],
+      tokens: settings.tokens ?? [{ token: token?.value ?? "", account: "*", permissions: ["*"] }],
       publicUrl: settings.publicUrl ?? url,
       metrics: true,
-      console: adminConsole(),
-      webhooks: { allowPrivateNetworks: settings.allowPrivateWebhooks },
-      ...(settings.sitesUrl === undefined ? {} : { sitesUrl: settings.sitesUrl }),
-      deployments: sites({ folder: join(dataFolder, "sites") })
+      modules: [
+        adminConsole({ demoPath: canFill ? "demo" : undefined }),
+        customerPortal({ meteringBucket: "default" }),
+        decisions(),
+        webhooks({ allowPrivateNetworks: settings.allowPrivateWebhooks }),
+        deployments({ ...sites({ folder: join(dataFolder, "sites") }), sitesUrl: settings.sitesUrl }),
+        openTelemetry()
+      ]
     })
+    if (settings.isDemo && canFill && !(await isFilled(gate))) await fillDemo(settings.store, secret)
     const demo = await prepareDemo(gate)
 
     const app = express()
@@ -78,6 +95,11 @@ export const start = async (settings: Settings): Promise<RunningServer> => {
     app.get("/hello", requireApiKey(demo.production, { metering }), (req, res) => {
       res.json({ hello: req.consumer?.name, remaining: req.consumer?.remaining["requests"] })
     })
+    if (canFill)
+      app.post(
+        "/demo",
+        serveDemoFiller(gate, () => fillDemo(settings.store, secret))
+      )
     // For unknown paths below /v1, send Tollgate's 404 problem instead of Express's HTML page.
     const handleUnknownPath = toNodeHandler(gate)
     app.use((req, res, next) => (req.path.startsWith("/v1/") ? void handleUnknownPath(req, res) : next()))
@@ -85,7 +107,7 @@ export const start = async (settings: Settings): Promise<RunningServer> => {
 
     return {
       url,
-      consoleUrl: (await gate.createConsoleLink()).url,
+      consoleUrl: (await gate.createConsoleLink({ permissions: ["*"], name: "npm start" })).url,
       newToken: token?.isNew === true ? token.value : undefined,
       demoKey: demo.key,
       stop: async () => {

@@ -21,6 +21,8 @@ export interface Settings {
    * sites are served below `publicUrl`, in a sandbox.
    */
   readonly sitesUrl: string | undefined
+  /** Whether the start fills the demo account with 200 customers, unless it is filled already. */
+  readonly isDemo: boolean
   /** Whether webhooks may be sent to private networks, and over http. */
   readonly allowPrivateWebhooks: boolean
 }
@@ -28,7 +30,8 @@ export interface Settings {
 export interface Token {
   readonly token: string
   readonly account: string
-  readonly access: "read" | "write"
+  readonly access?: "read" | "write"
+  readonly permissions?: ReadonlyArray<string>
 }
 
 export class SettingsError extends Error {
@@ -59,11 +62,12 @@ const parseSecrets = (value: string): ReadonlyArray<string> => {
 const parseTokens = (value: string): ReadonlyArray<Token> =>
   value.split(",").map((part, index) => {
     const [token = "", account = "", access = "write", ...rest] = part.trim().split(":")
-    if (token.length >= 24 && account !== "" && rest.length === 0 && (access === "read" || access === "write")) {
-      return { token, account, access }
+    if (token.length >= 24 && account !== "" && rest.length === 0) {
+      if (access === "admin") return { token, account, permissions: ["admin"] }
+      if (access === "read" || access === "write") return { token, account, access }
     }
     throw new SettingsError(
-      `TOLLGATE_TOKENS: entry ${index + 1} must be "token:account" or "token:account:read", with a token of at least 24 characters`
+      `TOLLGATE_TOKENS: entry ${index + 1} must be "token:account", or with ":read", ":write" or ":admin" after it, and a token of at least 24 characters`
     )
   })
 
@@ -83,7 +87,10 @@ const parseSitesUrl = (value: string): string => {
   return value
 }
 
-export const parseSettings = (environment: Environment): Settings => {
+export const parseSettings = (environment: Environment, args: ReadonlyArray<string> = []): Settings => {
+  const unknown = args.find((argument) => argument !== "--demo")
+  if (unknown !== undefined)
+    throw new SettingsError(`Unknown argument ${unknown}. There is --demo, as in: npm start -- --demo`)
   const getVariable = (name: string): string | undefined => environment[name]?.trim() || undefined
   const dataFolder = resolve(getVariable("TOLLGATE_DATA") ?? "data")
   const [secrets, tokens] = [getVariable("TOLLGATE_SECRET"), getVariable("TOLLGATE_TOKENS")]
@@ -92,6 +99,7 @@ export const parseSettings = (environment: Environment): Settings => {
     host: getVariable("HOST") ?? "127.0.0.1",
     port: parsePort(getVariable("PORT") ?? "3000"),
     dataFolder,
+    isDemo: args.includes("--demo"),
     store: parseStore(getVariable("TOLLGATE_STORE") ?? `sqlite:${resolve(dataFolder, "tollgate.db")}`),
     secrets: secrets === undefined ? undefined : parseSecrets(secrets),
     tokens: tokens === undefined ? undefined : parseTokens(tokens),

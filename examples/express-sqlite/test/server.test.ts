@@ -38,8 +38,19 @@ describe("npm start", () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
     expect((await fetch(`${url}/v1/metering`)).status).toBe(401)
     expect((await fetch(`${url}/unknown`)).status).toBe(404)
+    const authorization = `Bearer ${readFileSync(join(data, "management-token"), "utf8").trim()}`
+    const me = await fetch(`${url}/v1/me`, { headers: { authorization } })
+    expect(await me.json()).toMatchObject({ accountName: "*", permissions: ["*"] })
     const mistyped = await fetch(`${url}/v1/meterings`)
     expect(await mistyped.json()).toMatchObject({ status: 404, type: "urn:tollgate:problem:not-found" })
+    expect(await stopServer(started)).toBe(0)
+  })
+
+  it("records spans with the OpenTelemetry SDK that is registered", async () => {
+    const register = new URL("registerSdk.ts", import.meta.url).href
+    const started = await startServer({ TOLLGATE_DATA: data, NODE_OPTIONS: `--import=${register}` })
+    expect((await fetch(`${parseUrl(started.output)}/v1/me`)).status).toBe(401)
+    await eventually(() => expect(started.readLog()).toContain("span GET /v1/me\n"))
     expect(await stopServer(started)).toBe(0)
   })
 
@@ -200,13 +211,19 @@ describe("npm start", () => {
       TOLLGATE_DATA: join(folder, "other"),
       TOLLGATE_STORE: "memory:",
       TOLLGATE_SECRET: "s".repeat(32),
-      TOLLGATE_TOKENS: "a-token-that-may-also-write:acme,a-token-that-may-only-read:acme:read"
+      TOLLGATE_TOKENS:
+        "a-token-that-may-also-write:acme,a-token-that-may-only-read:acme:read,a-token-that-may-do-anything:acme:admin"
     })
     const url = parseUrl(started.output)
     const post = (token: string) =>
       fetch(`${url}/v1/metering`, { method: "POST", headers: { authorization: `Bearer ${token}` } })
     expect((await post("a-token-that-may-also-write")).status).toBe(200)
     expect((await post("a-token-that-may-only-read")).status).toBe(403)
+    expect((await post("a-token-that-may-do-anything")).status).toBe(200)
+    const listTokens = (token: string) =>
+      fetch(`${url}/v1/accounts/acme/tokens`, { headers: { authorization: `Bearer ${token}` } })
+    expect((await listTokens("a-token-that-may-also-write")).status).toBe(403)
+    expect((await listTokens("a-token-that-may-do-anything")).status).toBe(200)
     expect(await stopServer(started)).toBe(0)
   })
 })
@@ -226,7 +243,7 @@ describe("an invalid setting", { concurrent: true }, () => {
     [{ TOLLGATE_SITES_URL: "https://a.{name}.example" }, "sitesUrl: must have {name} once"],
     [{ TOLLGATE_SECRET: "short" }, "TOLLGATE_SECRET must have at least 32 characters"],
     [{ TOLLGATE_TOKENS: "short:acme" }, "TOLLGATE_TOKENS: entry 1"],
-    [{ TOLLGATE_TOKENS: "a-token-that-is-long-enough:acme:admin" }, "TOLLGATE_TOKENS: entry 1"]
+    [{ TOLLGATE_TOKENS: "a-token-that-is-long-enough:acme:owner" }, "TOLLGATE_TOKENS: entry 1"]
   ])("is explained in one line, and npm start exits with 1: %j", async (environment, message) => {
     const attempt = promisify(execFile)(process.execPath, [...getNodeOptions(), main], {
       env: { PATH: process.env["PATH"], PORT: "0", TOLLGATE_DATA: join(folder, "wrong"), ...environment } as Record<

@@ -16,8 +16,11 @@ export interface StartedServer {
 }
 
 /** Starts the server as `npm start` does, and waits for the last line that it prints. */
-export const startServer = async (environment: Record<string, string>): Promise<StartedServer> => {
-  const child = spawn(process.execPath, [...getNodeOptions(), main], {
+export const startServer = async (
+  environment: Record<string, string>,
+  args: ReadonlyArray<string> = []
+): Promise<StartedServer> => {
+  const child = spawn(process.execPath, [...getNodeOptions(), main, ...args], {
     env: { PATH: process.env["PATH"], PORT: "0", ...environment },
     stdio: ["ignore", "pipe", "pipe"]
   })

@@ -1,10 +1,11 @@
 /**
  * A Fastify server with the HTTP API, and one route that requires an API key and counts its calls.
  */
-import { createTollgate, type Tollgate } from "@tollgate/core"
-import { requireApiKey, tollgate } from "@tollgate/fastify"
-import { MemoryStore } from "@tollgate/memory"
+
 import Fastify from "fastify"
+import { createTollgate, type Tollgate } from "tollgate"
+import { requireApiKey, tollgate } from "tollgate/fastify"
+import { MemoryStore } from "tollgate/memory"
 
 export interface Example {
   readonly gate: Tollgate

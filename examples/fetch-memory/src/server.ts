@@ -2,8 +2,8 @@
  * Tollgate as a function from `Request` to `Response`, with a store in memory. It runs on any platform that supports
  * the Fetch API.
  */
-import { createTollgate, type Tollgate } from "@tollgate/core"
-import { MemoryStore } from "@tollgate/memory"
+import { createTollgate, type Tollgate } from "tollgate"
+import { MemoryStore } from "tollgate/memory"
 
 export interface Example {
   readonly gate: Tollgate

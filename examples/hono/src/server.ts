@@ -2,10 +2,10 @@
  * A Hono server on Node, with the HTTP API and two routes that require an API key.
  */
 import { type ServerType, serve } from "@hono/node-server"
-import { createTollgate, type Tollgate } from "@tollgate/core"
-import { requireApiKey, withApiKey } from "@tollgate/fetch"
-import { MemoryStore } from "@tollgate/memory"
-import { type Context, Hono } from "hono"
+import { Hono } from "hono"
+import { createTollgate, type Tollgate } from "tollgate"
+import { requireApiKey } from "tollgate/hono"
+import { MemoryStore } from "tollgate/memory"
 
 export interface Example {
   readonly gate: Tollgate
@@ -30,16 +30,12 @@ export const start = async (secret: string, token: string, port = 0): Promise<Ex
   const app = new Hono()
   app.mount("/api/dev", (request) => gate.handler(request))
 
-  const hello = withApiKey(production, { metering }, (_request, { consumer }, c: Context) =>
-    c.json({ hello: consumer.name, remaining: consumer.remaining["requests"] })
+  app.get("/hello", requireApiKey(production, { metering }), (c) =>
+    c.json({ hello: c.var.consumer.name, remaining: c.var.consumer.remaining["requests"] })
   )
-  app.get("/hello", (c) => hello(c.req.raw, c))
-
-  const protect = requireApiKey(production, { keyFrom: { header: "x-api-key" } })
-  app.get("/whoami", async (c) => {
-    const result = await protect(c.req.raw)
-    return result.allowed ? c.text(result.consumer.name) : result.response
-  })
+  app.get("/whoami", requireApiKey(production, { keyFrom: { header: "x-api-key" } }), (c) =>
+    c.text(c.var.consumer.name)
+  )
 
   const { server, url } = await listen(app, port)
   return {

@@ -2,10 +2,10 @@
  * A Koa server with a Redis store, the HTTP API, and one route that requires an API key and counts its calls.
  */
 import type { Server } from "node:http"
-import { createTollgate, type Tollgate } from "@tollgate/core"
-import { requireApiKey, tollgate } from "@tollgate/koa"
-import { RedisStore } from "@tollgate/redis"
 import Koa from "koa"
+import { createTollgate, type Tollgate } from "tollgate"
+import { requireApiKey, tollgate } from "tollgate/koa"
+import { RedisStore } from "tollgate/redis"
 
 export interface Example {
   readonly gate: Tollgate

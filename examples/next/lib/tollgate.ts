@@ -1,9 +1,9 @@
 /**
  * The Tollgate of the application, and its protected route handlers.
  */
-import { createTollgate } from "@tollgate/core"
-import { type RequestConsumer, withApiKey } from "@tollgate/fetch"
-import { SqliteStore } from "@tollgate/sqlite"
+import { createTollgate } from "tollgate"
+import { type RequestConsumer, withApiKey } from "tollgate/fetch"
+import { SqliteStore } from "tollgate/sqlite"
 
 const open = async () => {
   const store = await SqliteStore.open(process.env["TOLLGATE_DATABASE"] ?? "tollgate.db")
