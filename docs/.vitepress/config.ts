@@ -3,7 +3,9 @@
  */
 import { relative } from "node:path"
 import { defineConfig } from "vitepress"
+import { renderCodeBlocks } from "./codeBlocks.ts"
 import { copyRepositoryFiles, linkRepositoryFiles } from "./repositoryFiles.ts"
+import { searchOptions } from "./search.ts"
 import { sidebar } from "./sidebar.ts"
 import { toAnchor } from "./toAnchor.ts"
 
@@ -18,10 +20,13 @@ export default defineConfig({
   rewrites: { "README.md": "index.md", "reference/api/README.md": "reference/api/index.md" },
   markdown: {
     anchor: { slugify: toAnchor },
-    config: linkRepositoryFiles
+    config: (md) => {
+      linkRepositoryFiles(md)
+      renderCodeBlocks(md)
+    }
   },
   themeConfig: {
-    search: { provider: "local" },
+    search: { provider: "local", options: { miniSearch: { searchOptions } } },
     sidebar,
     outline: [2, 3],
     docFooter: { prev: false, next: false }

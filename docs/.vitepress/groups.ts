@@ -1,21 +1,12 @@
 /**
- * The groups of pages, in the order of the sidebar: the first pages, then one for each folder.
+ * The groups of pages, in the order of the sidebar: the sections of docs/README.md, and the TypeScript API.
  */
-import { type Page, pages } from "./pages.ts"
+import { index, type Page, pages } from "./pages.ts"
 
-const folders = {
-  Start: "",
-  Guides: "guides",
-  Recipes: "recipes",
-  Operations: "operations",
-  Reference: "reference",
-  "TypeScript API": "reference/api",
-  Design: "design"
+const toGroup = ({ path }: Page): string => {
+  if (path.startsWith("reference/api/")) return "TypeScript API"
+  const section = index.split(/^## /m).find((text) => text.includes(`](${path})`)) ?? ""
+  return section.split("\n")[0] || "Other"
 }
 
-const getFolder = ({ path }: Page): string => path.slice(0, Math.max(0, path.lastIndexOf("/")))
-
-export const groups = Object.entries(folders).map(([title, folder]) => ({
-  title,
-  pages: pages.filter((page) => getFolder(page) === folder)
-}))
+export const groups = [...Map.groupBy(pages, toGroup)].map(([title, pages]) => ({ title, pages }))

@@ -7,7 +7,7 @@ import { join } from "node:path"
 export const docsFolder = join(import.meta.dirname, "..")
 
 export interface Page {
-  /** The path below docs/, such as `guides/express.md`. */
+  /** The path below docs/, such as `guides/portal.md`. */
   readonly path: string
   readonly title: string
   /** The first paragraph. */
@@ -31,9 +31,11 @@ const listFiles = (): ReadonlyArray<string> =>
     (path) => path.endsWith(".md") && path !== "README.md" && !path.startsWith(".vitepress")
   )
 
+/** The sections of docs/README.md, which link to every page. */
+export const index = readFileSync(join(docsFolder, "README.md"), "utf8").replace(/^.*?(?=^## )/ms, "")
+
 /** The page of each path that docs/README.md links to, then those that it does not. */
 export const pages: ReadonlyArray<Page> = (() => {
-  const index = readFileSync(join(docsFolder, "README.md"), "utf8")
   const files = listFiles()
   const linked = [...index.matchAll(/\]\(([^)#:]+\.md)\)/g)]
     .map(([, path = ""]) => path)
