@@ -15,20 +15,22 @@ import type { StoreName } from "./packages/testing/src/selectedStores.ts"
 const source = { conditions: ["@tollgate/source"] }
 const setup = (name: string) => `packages/testing/setup/${name}.ts`
 
-/** What the tests of a package need: a browser for the API reference, the console and the documentation, or a server. */
+/** What the tests of a package need: a browser for the API reference, the console, the portal and the documentation, or a server. */
 const projectSetups: Readonly<Record<string, ReadonlyArray<string>>> = {
-  express: [setup("chromium")],
   console: [setup("chromium")],
+  portal: [setup("chromium")],
   tools: [setup("chromium")],
   postgres: [setup("postgresServer")]
 }
 
 /** The files that run once for each store that is selected. */
 const findServiceTests = (): Array<string> =>
-  globSync("packages/*/test/**/*.test.ts").filter(
+  globSync("{packages,examples}/*/test/**/*.test.ts").filter(
     (file) =>
       !file.startsWith("packages/faults/") && /\.each\(stores|inject\("stores"\)/.test(readFileSync(file, "utf8"))
   )
+
+const selectedStores = (process.env["TEST_STORES"]?.split(",") ?? ["memory", "SQLite"]) as ReadonlyArray<StoreName>
 
 const packageProjects = ["packages", "examples"].flatMap((folder) =>
   readdirSync(new URL(`${folder}/`, import.meta.url))
@@ -40,6 +42,8 @@ const packageProjects = ["packages", "examples"].flatMap((folder) =>
         name: folder === "examples" ? `example-${name}` : name,
         include: [`${folder}/${name}/test/**/*.test.ts`],
         exclude: ["packages/*/test/stores/**", "packages/*/test/docs/**"],
+        // Not in the options of all projects: a list there is joined with the list of a project.
+        provide: { stores: selectedStores },
         globalSetup: folder === "packages" ? (projectSetups[name] ?? []) : []
       }
     }))
@@ -66,8 +70,6 @@ const docsProject = {
   test: { name: "docs", include: ["packages/*/test/docs/*.test.ts"], globalSetup: [setup("chromium")] }
 }
 
-const selectedStores = (process.env["TEST_STORES"]?.split(",") ?? ["memory", "SQLite"]) as ReadonlyArray<StoreName>
-
 export default defineConfig({
   resolve: source,
   ssr: { resolve: source },
@@ -79,7 +81,6 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
-    provide: { stores: selectedStores },
     projects: [...packageProjects, ...storeProjects, docsProject],
     globalSetup: [setup("redis"), setup("postgres"), setup("sourceBundle")]
   }
