@@ -48,7 +48,7 @@ const checkIdentity = (): void => {
 }
 
 const runTests = (): void => {
-  run(".ci/run", [])
+  run(".ci/run", ["--strict"])
   run("npm", ["run", "test:faults", "--", "--all"])
   run("npm", ["run", "test:nodes"])
 }
