@@ -2,47 +2,22 @@
  * Kills a process before and after every commit of a sign-up. No key is ever without a plan; what a killed call has left is
  * removed a minute later by another process; and the customer can sign up again at once.
  */
-import { type ChildProcess, fork } from "node:child_process"
-import { once } from "node:events"
 import { createTollgate } from "@tollgate/core"
 import { Tollgate as Services } from "@tollgate/core/effect"
 import { Partition, Store } from "@tollgate/store"
-import { getNodeOptions } from "@tollgate/testing"
 import { Clock, Effect, Exit, Layer, Scope } from "effect"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { signUpIntents } from "../../core/src/consumers/signUpIntents.ts"
 import { shiftClock } from "../../core/test/shiftClock.ts"
+import { killAtCommit, killMoments } from "./killAtCommit.ts"
 import { openSharedStore, sharedStoreKinds, startSharedStore } from "./sharedStores.ts"
-import type { KilledSignUpInput } from "./signUpKilled.worker.ts"
 import { secret } from "./stores.ts"
 
-const moments = ["before", "after"] as const
-
 let scope: Scope.Closeable
-let child: ChildProcess | undefined
 beforeEach(() => {
   scope = Scope.makeUnsafe()
 })
-afterEach(async () => {
-  child?.kill("SIGKILL")
-  await Effect.runPromise(Scope.close(scope, Exit.void))
-})
-
-/** Whether the process was killed before its sign-up had ended. */
-const signUpAndDie = async (input: KilledSignUpInput): Promise<boolean> => {
-  const worker = new URL("./signUpKilled.worker.ts", import.meta.url)
-  const started = fork(worker, { execArgv: [...getNodeOptions()] })
-  child = started
-  let isDone = false
-  started.on("message", () => {
-    isDone = true
-    started.kill("SIGKILL")
-  })
-  started.send(input)
-  const [, signal] = await once(started, "exit")
-  expect(signal, "the process failed").toBe("SIGKILL")
-  return !isDone
-}
+afterEach(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
 it.each(sharedStoreKinds)(
   "a sign-up on %s that is killed at each of its commits leaves no key without a plan, and nothing after a minute",
@@ -70,10 +45,17 @@ it.each(sharedStoreKinds)(
 
     const names: Array<string> = []
     for (let commit = 1, isKilled = true; isKilled; commit++) {
-      for (const moment of moments) {
+      for (const moment of killMoments) {
         const name = `c-${commit}-${moment}`
         names.push(name)
-        isKilled = await signUpAndDie({ shared, secret, name, bucketId: billing.id, commit, moment })
+        isKilled = await killAtCommit({
+          shared,
+          secret,
+          commit,
+          moment,
+          work: "signUp",
+          input: { name, bucketId: billing.id }
+        })
         const subscribed = [...(await listSubscriptions()).values()]
         const { total } = await keys.list(name).catch(() => ({ total: 0 }))
         if (total > 0) expect(subscribed, name).toContain(name)

@@ -2,44 +2,20 @@
  * Kills a process before and after every commit of a batch of events. When the batch is sent again, by two processes at once,
  * each event has counted once: in the quota, in its hour and in the total of the metering bucket.
  */
-import { type ChildProcess, fork } from "node:child_process"
-import { once } from "node:events"
 import { createTollgate, type UsageEventJson } from "@tollgate/core"
-import { getNodeOptions } from "@tollgate/testing"
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, beforeEach, expect, it } from "vitest"
+import { killAtCommit, killMoments } from "./killAtCommit.ts"
 import { openSharedStore, sharedStoreKinds, startSharedStore } from "./sharedStores.ts"
 import { secret } from "./stores.ts"
-import type { KilledBatchInput } from "./usageEventKilled.worker.ts"
 
-const moments = ["before", "after"] as const
 const hourMs = 3_600_000
 
 let scope: Scope.Closeable
-let child: ChildProcess | undefined
 beforeEach(() => {
   scope = Scope.makeUnsafe()
 })
-afterEach(async () => {
-  child?.kill("SIGKILL")
-  await Effect.runPromise(Scope.close(scope, Exit.void))
-})
-
-/** Whether the process was killed before its batch was counted. */
-const countAndDie = async (input: KilledBatchInput): Promise<boolean> => {
-  const worker = new URL("./usageEventKilled.worker.ts", import.meta.url)
-  const started = fork(worker, { execArgv: [...getNodeOptions()] })
-  child = started
-  let isDone = false
-  started.on("message", () => {
-    isDone = true
-    started.kill("SIGKILL")
-  })
-  started.send(input)
-  const [, signal] = await once(started, "exit")
-  expect(signal, "the process failed").toBe("SIGKILL")
-  return !isDone
-}
+afterEach(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
 /** Events of now, of an hour that is over, and of a period that is over. */
 const makeBatch = (name: string, customers: ReadonlyArray<string>): ReadonlyArray<UsageEventJson> =>
@@ -76,9 +52,16 @@ it.each(sharedStoreKinds)(
     let batches = 0
     let kills = 0
     for (let commit = 1, isKilled = true; isKilled; commit++) {
-      for (const moment of moments) {
+      for (const moment of killMoments) {
         const events = makeBatch(`${commit}-${moment}`, customers)
-        isKilled = await countAndDie({ shared, secret, bucketId: here.id, events, commit, moment })
+        isKilled = await killAtCommit({
+          shared,
+          secret,
+          commit,
+          moment,
+          work: "recordEvents",
+          input: { events, bucketId: here.id }
+        })
         if (isKilled) kills++
         const results = await Promise.all([
           here.usage.recordEvents(events),
