@@ -133,11 +133,13 @@ describe.each(stores)("features, on %s", (_, layer) => {
   })
 
   it("end with a trial", async () => {
-    const { subscribe, authorize } = await open()
+    const { billing, subscribe, authorize } = await open()
     await subscribe("free")
-    const trialEndDate = new Date(Date.now() + 300).toISOString()
-    await subscribe("pro", { status: "trialing", trialEndDate, trialEndStatus: "canceled" })
+    const inMs = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString()
+    const trial = { status: "trialing", trialEndDate: inMs(3_600_000), trialEndStatus: "canceled" }
+    const { id } = await subscribe("pro", trial)
     expect(await authorize(["exports"])).toMatchObject({ allowed: true })
+    await billing.subscriptions.update(id, { trialEndDate: inMs(300) })
     await expect.poll(() => authorize(["exports"]), { timeout: 30_000 }).toMatchObject(lacks("exports"))
     expect(await authorize(["seats"])).toMatchObject({ features: { seats: 1 } })
   })

@@ -115,7 +115,7 @@ describe("a build", () => {
   })
 
   it("is killed at its timeout, with all its processes", async () => {
-    const { deploy } = await startWithBuild("echo started; sleep 4711 & sleep 4711", { timeout: 500 })
+    const { deploy } = await startWithBuild("echo started; sleep 4711 & sleep 4711", { timeout: 3_000 })
     const { status, steps, buildResult } = await deploy("p", makePageArchive("x"))
     expect(status).toBe("ERROR")
     expect(steps.build.message).toMatch(/exceeded its timeout/)
@@ -274,9 +274,12 @@ describe("a build", () => {
 
   it("ends as soon as its command exits", async () => {
     const { deploy } = await startWithBuild("true")
-    const { steps } = await deploy("p", makePageArchive("x"))
-    const elapsed = Date.parse(steps.build.finishedOn ?? "") - Date.parse(steps.build.startedOn ?? "")
-    expect(elapsed).toBeLessThan(1000)
+    // A busy machine may take a second to start it, but not each time.
+    await eventually(async () => {
+      const { steps } = await deploy("p", makePageArchive("x"))
+      const elapsed = Date.parse(steps.build.finishedOn ?? "") - Date.parse(steps.build.startedOn ?? "")
+      expect(elapsed).toBeLessThan(1000)
+    })
   })
 
   it("is skipped without the build option", async () => {
