@@ -21,7 +21,6 @@ import { implementOperations } from "../../api/implementOperations.ts"
 import type { Operations } from "../../api/Operations.ts"
 import { DueWork } from "../../jobs/DueWork.ts"
 import { getMeterCredit, noCredit, readCreditAccount, type StoredCredit } from "../model/Credit.ts"
-import { assertCustomerUnchanged } from "../model/customerRecords.ts"
 import { defaultPriority, type Grant, GrantId, type StoredGrant, stateAt, toContent, toGrant } from "../model/Grant.ts"
 import { findMeteringBucket, meteringBucketRecords } from "../model/meteringBucketRecords.ts"
 import { recordGrantEvent } from "../model/meteringEvents.ts"
@@ -29,12 +28,18 @@ import { registerMeters } from "../model/meterRecords.ts"
 import { expireGrants, grantsJob } from "./expireGrants.ts"
 import { GrantExternalIdTaken, TooManyGrants } from "./GrantError.ts"
 import { GrantsApi } from "./GrantsApi.ts"
-import { byExternalId, byGrantee, byMeter, byOpen, byState, findGrant, grantRecords } from "./grantRecords.ts"
+import {
+  byExternalId,
+  byGrantee,
+  byMeter,
+  byOpen,
+  byState,
+  findGrant,
+  grantRecords,
+  maxOpenGrants
+} from "./grantRecords.ts"
 import { readGrantsOf } from "./readGrants.ts"
 import { readSettledCustomer, withMeter, writeCredit } from "./settleCredit.ts"
-
-/** Pending and active grants of a customer and meter. */
-const maxOpenGrants = 100
 
 const isUniqueKeyConflict = (error: unknown): boolean => error instanceof StoreConflict && error.reason === "unique-key"
 
@@ -147,7 +152,6 @@ const make = Effect.gen(function* () {
         yield* commitOnce(
           [
             meteringBucketRecords.assertUnchanged(bucketEntry),
-            ...(account.customer.entry === undefined ? [assertCustomerUnchanged(account.customer)] : []),
             ...writeCredit(account, withDue(credit, meter, dueOn)),
             // Otherwise a customer could have credit of any number of meters.
             ...(yield* registerMeters(partition, [meter], metersPerMeteringBucket)),

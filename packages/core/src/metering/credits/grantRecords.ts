@@ -7,6 +7,9 @@ import { Effect, Option } from "effect"
 import { type GrantState, isOpen, StoredGrant } from "../model/Grant.ts"
 import { GrantNotFound } from "./GrantError.ts"
 
+/** Pending and active grants of a customer and meter. */
+export const maxOpenGrants = 100
+
 export const byGrantee = (customerKey: string): string => `customer:${customerKey}`
 export const byMeter = (meter: string): string => `meter:${meter}`
 export const byState = (state: GrantState): string => `state:${state}`

@@ -36,7 +36,7 @@ const maxClosed = 10
 /** Changes of the credit of a customer, with the new version that all its counts see. */
 export const writeCredit = ({ customer, credit }: CreditAccount, value: StoredCredit): ReadonlyArray<Change> => [
   credit === undefined ? creditRecords.insert(value) : creditRecords.replace(credit, value),
-  ...(customer.entry === undefined ? [] : [bumpCustomerVersion(customer)])
+  bumpCustomerVersion(customer)
 ]
 
 export const withMeter = (value: StoredCredit, meter: string, credit: MeterCredit): StoredCredit => ({

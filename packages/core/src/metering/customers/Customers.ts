@@ -26,6 +26,7 @@ import type { Operations } from "../../api/Operations.ts"
 import { limitWithUsage } from "../../api/query.ts"
 import { DueWork } from "../../jobs/DueWork.ts"
 import { readSettledCustomer } from "../credits/settleCredit.ts"
+import { summarizeGrants } from "../credits/summarizeGrants.ts"
 import { UseRecorder } from "../groups/UseRecorder.ts"
 import { UsageHistory } from "../history/UsageHistory.ts"
 import { readQuotas } from "../ledger/readQuotas.ts"
@@ -56,8 +57,8 @@ import { findPending, makePlanChanges, noneAllowsUsage, toCommittedSubscription 
 /** How many of a customer's subscriptions an answer has. */
 const maxSubscriptions = 20
 
-/** The newest subscriptions of a customer, in any status. Fails if it has none. */
-const readNewest = Effect.fnUntraced(function* (bucketId: string, customerKey: string) {
+/** The newest subscriptions of a customer, in any status. */
+const listNewest = Effect.fnUntraced(function* (bucketId: string, customerKey: string) {
   const { entries } = yield* subscriptionRecords.page(Partition.forMeteringBucket(bucketId), {
     where: [byCustomer(customerKey)],
     offset: 0,
@@ -65,7 +66,13 @@ const readNewest = Effect.fnUntraced(function* (bucketId: string, customerKey: s
     descending: true,
     mayEndEarly: true
   })
-  return entries.length === 0 ? yield* new CustomerNotFound({ customerKey }) : entries.map(({ value }) => value)
+  return entries.map(({ value }) => value)
+})
+
+/** The same, of a customer that must have one. */
+const readNewest = Effect.fnUntraced(function* (bucketId: string, customerKey: string) {
+  const newest = yield* listNewest(bucketId, customerKey)
+  return newest.length === 0 ? yield* new CustomerNotFound({ customerKey }) : newest
 })
 
 const countSubscriptions = Effect.fnUntraced(function* (bucketId: string, customerKeys: ReadonlyArray<string>) {
@@ -119,6 +126,7 @@ const make = Effect.gen(function* () {
   /** The meters of a customer, each of the newest subscription that may consume and has it. */
   const readMeters = Effect.fnUntraced(function* (
     bucketId: string,
+    customerKey: string,
     { entitlements }: CustomerEntitlements,
     now: DateTime.Utc
   ) {
@@ -130,7 +138,13 @@ const make = Effect.gen(function* () {
         if (!meters.has(meter)) meters.set(meter, quota)
       }
     }
-    return Object.fromEntries(meters)
+    const withCredit = [...meters].flatMap(([meter, { credit }]) => (credit === undefined ? [] : [meter]))
+    const summaries = yield* summarizeGrants(bucketId, customerKey, withCredit)
+    const show = (meter: string, quota: Customer["meters"][string]) =>
+      quota.credit === undefined
+        ? quota
+        : { ...quota, grants: { remaining: quota.credit, count: 0, ...summaries.get(meter) } }
+    return Object.fromEntries([...meters].map(([meter, quota]) => [meter, show(meter, quota)]))
   })
 
   /** The subscription that a reservation was made for, also if the reservation has ended. */
@@ -162,7 +176,7 @@ const make = Effect.gen(function* () {
     const now = yield* trustedClock.now
     return yield* forEachInPieces(listed, (customer) =>
       readSettledCustomer(accountName, id, customer.customerKey, now).pipe(
-        Effect.flatMap((entitlements) => readMeters(id, entitlements, now)),
+        Effect.flatMap((entitlements) => readMeters(id, customer.customerKey, entitlements, now)),
         retryOnConflict,
         Effect.map((meters) => ({ ...customer, usage: { meters } }))
       )
@@ -192,10 +206,11 @@ const make = Effect.gen(function* () {
         const { customer, meters } = yield* retryOnConflict(
           Effect.gen(function* () {
             const customer = yield* readCustomer(bucketId, customerKey)
-            return { customer, meters: yield* readMeters(bucketId, customer, now) }
+            return { customer, meters: yield* readMeters(bucketId, customerKey, customer, now) }
           })
         )
-        const newest = yield* readNewest(bucketId, customerKey)
+        if (customer.total === 0 && customer.credit === undefined) return yield* new CustomerNotFound({ customerKey })
+        const newest = yield* listNewest(bucketId, customerKey)
         const pending = yield* findPending(bucketId, customerKey, now)
         const [{ pendingChange } = {}, ...subscriptions] = yield* toSubscriptions(
           bucketId,

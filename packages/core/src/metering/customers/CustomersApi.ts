@@ -79,7 +79,7 @@ export class CustomersApi extends HttpApiGroup.make("customers")
       .annotate(
         OpenApi.Description,
         "Returns the customers of the metering bucket, oldest first: every `customerKey` with a subscription in any " +
-          "status. With `search`, the customer whose key is the text comes first, and then the newest. With " +
+          "status, or a grant. With `search`, the customer whose key is the text comes first, and then the newest. With " +
           "`Accept: application/x-ndjson`, the response has all customers from there on, a line each, whatever `limit` is."
       ),
     HttpApiEndpoint.get("get", "/metering/:bucketId/customers/:customerKey", {
@@ -91,7 +91,8 @@ export class CustomersApi extends HttpApiGroup.make("customers")
       .annotate(
         OpenApi.Description,
         "Returns the newest 20 subscriptions of the customer, and what it may use. Each meter is that of the newest " +
-          "subscription that allows usage and has it. Open reservations count as used. Percent-encode the `customerKey`."
+          "subscription that allows usage and has it. Open reservations count as used. `grants` says how many active grants a " +
+          "meter has, and when the next of them expires. Percent-encode the `customerKey`."
       ),
     HttpApiEndpoint.post("consume", "/metering/:bucketId/customers/:customerKey/consume", {
       params: customerParams,

@@ -1,5 +1,5 @@
 /**
- * A customer: a `customerKey` of a metering bucket with a subscription, and what it may use.
+ * A customer: a `customerKey` of a metering bucket with a subscription or a grant, and what it may use.
  */
 
 import { isMaxCharacters, MeterName, ShortText, Timestamp } from "@tollgate/store/internal"
@@ -18,6 +18,15 @@ const Allowance = Schema.Struct({
   resetsOn: Schema.optionalKey(Timestamp)
 })
 
+/** The active grants of a meter. */
+const CustomerGrants = Schema.Struct({
+  /** What they give. */
+  remaining: Schema.Finite,
+  /** How many there are. */
+  count: Schema.Int,
+  nextExpiryOn: Schema.optionalKey(Timestamp)
+})
+
 const CustomerMeter = Schema.Struct({
   /** What is possible now. */
   remaining: Schema.Finite,
@@ -25,7 +34,9 @@ const CustomerMeter = Schema.Struct({
   credit: Schema.optionalKey(Schema.Finite),
   /** What was used above the maximum, and was not taken from grants. */
   overage: Schema.Finite,
-  allowance: Allowance
+  allowance: Allowance,
+  /** Set where `credit` is. */
+  grants: Schema.optionalKey(CustomerGrants)
 })
 
 const CustomerMeters = Schema.Record(Schema.String, CustomerMeter)

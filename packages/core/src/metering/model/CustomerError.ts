@@ -7,7 +7,7 @@ export class CustomerNotFound extends defineError<CustomerNotFound>()(
     code: "customer-not-found",
     status: 404,
     title: "Customer not found",
-    meaning: "The metering bucket has no subscription with this `customerKey`.",
+    meaning: "The metering bucket has no subscription with this `customerKey`, and where grants are enough, no grant.",
     remedy: "Check the `customerKey` and the metering bucket. Create a subscription for a new customer.",
     detail: ({ customerKey }) => `No subscription in this metering bucket has the customerKey "${customerKey}"`
   },

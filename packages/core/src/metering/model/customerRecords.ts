@@ -1,7 +1,7 @@
 /**
- * One record for each customer (a consumer that has subscriptions), rewritten with every change to any of the
- * customer's subscriptions. A process that has cached the subscriptions needs to check only the version of this record
- * to detect a change.
+ * One record for each customer, which is a `customerKey` with a subscription or a grant, rewritten with every change to any
+ * of the customer's subscriptions and to its credit. A process that has cached the subscriptions needs to check only the
+ * version of this record to detect a change.
  */
 
 import {
@@ -32,7 +32,7 @@ export const customerRecords = Collection.make({
 
 export interface CustomerVersion {
   readonly customerKey: string
-  /** `undefined` if the customer has no subscription. */
+  /** `undefined` if the customer has neither a subscription nor a grant. */
   readonly entry: Collection.Entry<typeof Customer.Type> | undefined
 }
 
@@ -47,8 +47,8 @@ export const bumpCustomerVersion = ({ customerKey, entry }: CustomerVersion): Ch
   entry === undefined ? customerRecords.insert({ customerKey }) : customerRecords.replace(entry, { customerKey })
 
 /**
- * Changes that remove the customer with its last subscription. A subscription that is created meanwhile changes the
- * customer, so that the commit fails.
+ * Changes that remove the customer with its last subscription, if it has no grant. A subscription that is created meanwhile
+ * changes the customer, so that the commit fails.
  */
 export const removeCustomer = ({ entry }: CustomerVersion): ReadonlyArray<Change> =>
   entry === undefined ? [] : [customerRecords.remove(entry)]

@@ -258,7 +258,9 @@ const make = Effect.gen(function* () {
         const isShared = yield* isUsageShared(bucketId, entry.value)
         yield* store.commit(partition, [
           meteringBucketRecords.assertUnchanged(bucketEntry),
-          ...(total > 1 ? [bumpCustomerVersion(account.customer)] : removeCustomer(account.customer)),
+          ...(total > 1 || account.credit !== undefined
+            ? [bumpCustomerVersion(account.customer)]
+            : removeCustomer(account.customer)),
           subscriptionRecords.remove(entry),
           ...(isShared
             ? []
