@@ -5,6 +5,7 @@
 
 import {
   forEachInPieces,
+  nextTurn,
   type PageRequest,
   Partition,
   RecordUnreadable,
@@ -23,10 +24,17 @@ const maxAttempts = 10
 
 const noDays = { days: {} }
 
-/** A ledger as it was read. */
+/** A ledger as it was read, with what is asked for of its meters. */
 interface ReadLedger {
   readonly value: UsageLedger.UsageLedger
   readonly version: number
+}
+
+/** All meters, or the one that is asked for. */
+const selectMeter = <A>(byMeter: Readonly<Record<string, A>>, meter: string | undefined): Readonly<Record<string, A>> => {
+  if (meter === undefined) return byMeter
+  const amounts = Object.hasOwn(byMeter, meter) ? byMeter[meter] : undefined
+  return amounts === undefined ? {} : { [meter]: amounts }
 }
 
 /** Reads a body without validating it, which would take longer than all else: there may be 100,000 subscriptions. */
@@ -38,8 +46,14 @@ const parse = <I>(
   return parsed instanceof RecordUnreadable ? Effect.fail(parsed) : Effect.succeed(parsed)
 }
 
-const parseLedger = (record: StoreRecord): Effect.Effect<ReadLedger, RecordUnreadable> =>
-  Effect.map(parse(ledgerRecords, record), (value) => ({ value, version: record.version }))
+const parseLedger =
+  (meter: string | undefined) =>
+  (record: StoreRecord): Effect.Effect<ReadLedger, RecordUnreadable> =>
+    Effect.map(parse(ledgerRecords, record), (ledger) => {
+      const hours = selectMeter(ledger.hours, meter)
+      const periods = ledger.periods.map(({ start, counted }) => ({ start, counted: selectMeter(counted, meter) }))
+      return { value: { ...ledger, hours, periods }, version: record.version }
+    })
 
 const isWithin = ({ start, end }: Days, day: number): boolean => start <= day && day < end
 
@@ -69,19 +83,25 @@ const sumDays = (
 /** What each subscription used, by its id, in the order of their ledgers. */
 const readUsed = Effect.fnUntraced(function* (
   partition: Partition.Partition,
-  records: ReadonlyArray<StoreRecord>,
-  days: Days
+  ledgersOfPage: ReadonlyArray<StoreRecord>,
+  days: Days,
+  meter: string | undefined
 ) {
   const store = yield* Store
   const used = new Map<string, Readonly<Record<string, number>>>()
-  let unread = yield* forEachInPieces(records, parseLedger)
+  const month = getMonth(days.start)
+  let unread = yield* forEachInPieces(ledgersOfPage, parseLedger(meter))
   for (let attempt = 1; unread.length > 0; attempt++) {
     const ledgers = unread.map(({ value }) => value)
     const ids = ledgers.map(({ subscriptionId }) => subscriptionId)
-    const months = yield* store.get(
-      partition,
-      ids.map((id) => monthRecordKey(id, getMonth(days.start)))
+    // A store that answers at once would otherwise do all reads in one turn.
+    yield* nextTurn
+    const rolledUp = ledgers.filter(({ rolledUpTo }) => rolledUpTo > days.start)
+    const monthKeys = new Map(
+      rolledUp.map(({ subscriptionId }) => [subscriptionId, monthRecordKey(subscriptionId, month)])
     )
+    const records = yield* store.get(partition, [...monthKeys.values()])
+    const months = new Map([...monthKeys.keys()].map((id, index) => [id, records[index]]))
     const readOf = yield* readUsageOfMany(
       partition,
       ledgers.flatMap((ledger) =>
@@ -93,20 +113,23 @@ const readUsed = Effect.fnUntraced(function* (
           : []
       )
     )
+    yield* nextTurn
     // The commit that closes an hour replaces the ledger.
     const later = yield* store.get(partition, ids.map(ledgerRecords.recordKey))
     const changed: Array<StoreRecord> = []
     yield* forEachInPieces(
       unread,
       Effect.fnUntraced(function* ({ value: ledger, version }, index) {
-        const [month, record] = [months[index], later[index]]
+        const record = later[index]
         if (record === undefined) return
         if (record.version !== version && attempt < maxAttempts) return void changed.push(record)
-        const { days: ofMonth } = month === undefined ? noDays : yield* parse(monthRecords, month)
-        used.set(ledger.subscriptionId, sumDays(ledger, ofMonth, days, readOf(ledger.subscriptionId).read))
+        const monthRecord = months.get(ledger.subscriptionId)
+        const { days: ofMonth } = monthRecord === undefined ? noDays : yield* parse(monthRecords, monthRecord)
+        const { read } = readOf(ledger.subscriptionId)
+        used.set(ledger.subscriptionId, sumDays(ledger, selectMeter(ofMonth, meter), days, read))
       })
     )
-    unread = yield* forEachInPieces(changed, parseLedger)
+    unread = yield* forEachInPieces(changed, parseLedger(meter))
   }
   return used
 })
@@ -117,6 +140,7 @@ const readCustomers = Effect.fnUntraced(function* (
   subscriptionIds: ReadonlyArray<string>
 ) {
   const store = yield* Store
+  yield* nextTurn
   const records = yield* store.get(partition, subscriptionIds.map(subscriptionRecords.recordKey))
   const customers = new Map<string, string>()
   yield* forEachInPieces(
@@ -135,18 +159,32 @@ const readCustomers = Effect.fnUntraced(function* (
   return customers
 })
 
+/** What is read of the subscriptions: of all their meters, or only of one, and then only the subscriptions that used it. */
+interface UsageRequest extends PageRequest {
+  readonly meter?: string | undefined
+}
+
 /**
  * A page of the subscriptions that have ever used something, oldest first, and what they used on these days, which are of one
  * month.
  */
-export const readUsageOfDays = Effect.fnUntraced(function* (bucketId: string, days: Days, request: PageRequest) {
+export const readUsageOfDays = Effect.fnUntraced(function* (
+  bucketId: string,
+  days: Days,
+  { meter, ...request }: UsageRequest
+) {
   const partition = Partition.forMeteringBucket(bucketId)
   const store = yield* Store
   const pages = yield* store.list(partition, [{ ...request, indexTerms: [ledgerRecords.indexTerm()] }])
   const { records, ...page } = pages[0] ?? { records: [], total: 0 }
-  const used = yield* readUsed(partition, records, days)
-  const customers = yield* readCustomers(partition, [...used.keys()])
-  const data = [...used].flatMap(([subscriptionId, meters]) => {
+  const used = [...(yield* readUsed(partition, records, days, meter))].filter(
+    ([, meters]) => meter === undefined || (meters[meter] ?? 0) > 0
+  )
+  const customers = yield* readCustomers(
+    partition,
+    used.map(([id]) => id)
+  )
+  const data = used.flatMap(([subscriptionId, meters]) => {
     const customerKey = customers.get(subscriptionId)
     return customerKey === undefined ? [] : { customerKey, subscriptionId, meters }
   })
