@@ -1,16 +1,33 @@
 import { expect, it } from "vitest"
-import { completeLockFile, findMissing, readLockFile } from "../src/lockFile.ts"
+import { completeLockFile, findMissing, type LockFile, readLockFile } from "../src/lockFile.ts"
 
 it("package-lock.json has every platform that the packages list; if it has not, run `npm run complete:lock`", () => {
   expect(findMissing(readLockFile())).toEqual([])
 })
 
-it("package-lock.json has the platform of every package that is for one", () => {
-  const packages = Object.entries(readLockFile().packages).filter(([path]) =>
+const listPackagesOfPlatforms = (lockFile: LockFile) =>
+  Object.entries(lockFile.packages).filter(([path]) =>
     /(linux|darwin|win32)-(x64|arm64)/.test(path.split("node_modules/").at(-1) ?? "")
   )
-  expect(packages.length).toBeGreaterThan(50)
+
+it.each([
+  [".", 50],
+  ["test-external/postgres", 8]
+])("package-lock.json in %s has the platform of every package that is for one", (folder, atLeast) => {
+  const packages = listPackagesOfPlatforms(readLockFile(folder))
+  expect(packages.length).toBeGreaterThan(atLeast)
   expect(packages.filter(([, { os, cpu }]) => os === undefined || cpu === undefined)).toEqual([])
+})
+
+it("PostgreSQL of the store tests is locked for each version and platform", () => {
+  const locked = listPackagesOfPlatforms(readLockFile("test-external/postgres")).map(([path, { version }]) => [
+    path.replace("node_modules/", ""),
+    Number.parseInt(version ?? "", 10)
+  ])
+  const versions = [15, 16, 17].flatMap((version) =>
+    ["darwin-arm64", "linux-arm64", "linux-x64"].map((platform) => [`postgres${version}-${platform}`, version])
+  )
+  expect(locked).toEqual(versions)
 })
 
 it("a platform that the registry does not have is completed, and one without a known platform is not guessed", () => {

@@ -1,6 +1,6 @@
 import { PostgresStore, type PostgresStoreOptions } from "@tollgate/postgres"
 import { storeContract } from "@tollgate/store-testkit"
-import { ensurePostgres, listPostgres, startPgBouncer, startPostgres } from "@tollgate/testing"
+import { installPostgresVersions, startPgBouncer, startPostgres } from "@tollgate/testing"
 import { Effect, Layer } from "effect"
 
 const server = startPostgres()
@@ -30,9 +30,8 @@ storeContract(
   { clock: "server" }
 )
 
-// The programs of Debian's package, which the npm package does not have, make sure that it is installed where it may be.
-ensurePostgres(["initdb", "postgres", "pg_dump"])
-for (const installation of listPostgres().slice(1)) {
+// `npm test` runs the contract on the newest version.
+for (const installation of installPostgresVersions()) {
   storeContract(
     `PostgreSQL ${installation.version}`,
     Layer.unwrap(Effect.map(startPostgres({ installation }), ({ url }) => layer(url))),
