@@ -74,6 +74,46 @@ describe.each(stores)("the event log, on %s", (_, layer) => {
     }
   })
 
+  it("lists what concerns a consumer with its keys, those that are gone too, and what concerns a customer", async () => {
+    const { accountName, events } = await prepare()
+    const account = gate().account(accountName)
+    const { keys } = account.keyBucket("production")
+    const [key] = (await keys.list("c0")).data
+    await keys.remove("c0", key?.id ?? "")
+    await account.keyBucket("staging").consumers.create({ name: "c0" })
+    const metering = await account.meteringBuckets.ensure("default")
+    await metering.plans.create({ label: "free", meters: { requests: { max: 10 } } })
+    for (const customerKey of ["c0", "cus_1"])
+      await metering.subscriptions.create({ customerKey, planExternalIds: ["free"] })
+    await metering.customer("cus_1").grants.create({ meter: "requests", amount: 5 })
+    await metering.customer("cus_1").consume({ requests: 9 })
+    await metering.customer("cus_1").adjust({ meter: "requests", amount: -1, reason: "a test" })
+    await read(accountName)
+    const list = async (options: Parameters<typeof events.list>[0]) =>
+      types((await events.list({ order: "asc", ...options })).data)
+    const consumer = { keyBucketName: "production", consumerName: "c0" }
+    expect(await list(consumer)).toEqual([
+      "consumer.created",
+      "consumer.updated",
+      "key.created",
+      "key.created",
+      "key.deleted"
+    ])
+    expect(await list({ ...consumer, type: "key.deleted" })).toEqual(["key.deleted"])
+    expect(await list({ ...consumer, consumerName: "c" })).toEqual([])
+    expect((await list({ customerKey: "cus_1" })).toSorted()).toEqual([
+      "grant.created",
+      "quota.threshold_reached",
+      "subscription.created",
+      "usage.adjusted"
+    ])
+    for (const half of [{ consumerName: "c0" }, { keyBucketName: "production" }])
+      await expect(events.list(half)).rejects.toMatchObject({
+        _tag: "InvalidInput",
+        detail: expect.stringContaining("is missing")
+      })
+  })
+
   it("lists what arrived before an event, in both orders, with filters and in pages", async () => {
     const { events, all } = await prepare()
     for (const [place, event] of all.entries()) {

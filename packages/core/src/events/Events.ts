@@ -19,18 +19,22 @@ import { countEventsBefore } from "../outbox/countEventsBefore.ts"
 import { dropOldEvents } from "../outbox/dropOldEvents.ts"
 import type { Event, EventId } from "../outbox/Event.ts"
 import { EventRetention } from "../outbox/EventRetention.ts"
-import { byGroup, bySubject, byType, eventRecords } from "../outbox/eventRecords.ts"
+import { byConsumer, byCustomer, byGroup, bySubject, byType, eventRecords } from "../outbox/eventRecords.ts"
 import { coreEvents } from "./coreEvents.ts"
-import { type EventsApi, type EventsMethods, makeEventsApi } from "./EventsApi.ts"
+import { type EventListOptions, type EventsApi, type EventsMethods, makeEventsApi } from "./EventsApi.ts"
 
 /** How often a process drops old events of an account when its log is read. Writing to a log also drops them. */
 const dropIntervalMs = 60_000
 /** How often a page is read because events arrived or were dropped meanwhile. What arrives once more makes it shorter. */
 const maxAttempts = 10
 
-const toTerms = (type: string | undefined, subject: string | undefined): ReadonlyArray<string> => [
+type Filter = Pick<EventListOptions, "type" | "subject" | "keyBucketName" | "consumerName" | "customerKey">
+
+const toTerms = ({ type, subject, keyBucketName, consumerName, customerKey }: Filter): ReadonlyArray<string> => [
   ...(type === undefined ? [] : [type.endsWith(".*") ? byGroup(type.slice(0, -2)) : byType(type)]),
-  ...(subject === undefined ? [] : [bySubject(subject)])
+  ...(subject === undefined ? [] : [bySubject(subject)]),
+  ...(keyBucketName === undefined || consumerName === undefined ? [] : [byConsumer(keyBucketName, consumerName)]),
+  ...(customerKey === undefined ? [] : [byCustomer(customerKey)])
 ]
 
 const make = Effect.gen(function* () {
@@ -116,11 +120,16 @@ const make = Effect.gen(function* () {
     implementOperations(makeEventsApi(Object.keys(coreEvents)), { store })({
       list: Effect.fnUntraced(function* ({
         params: { accountName },
-        query: { limit, offset, after, order = typeof after === "string" ? "asc" : "desc", before, type, subject }
+        query: { limit, offset, after, order = typeof after === "string" ? "asc" : "desc", before, ...filter }
       }) {
+        if ((filter.consumerName === undefined) !== (filter.keyBucketName === undefined))
+          return yield* invalidParameter(
+            filter.consumerName === undefined ? "consumerName" : "keyBucketName",
+            "is missing: a consumer is named by both, consumerName and keyBucketName"
+          )
         yield* dropOccasionally(accountName)
         const partition = Partition.forEvents(accountName)
-        const where = toTerms(type, subject)
+        const where = toTerms(filter)
         if (typeof after === "string") {
           if (order === "desc" || before !== undefined)
             return yield* invalidParameter(

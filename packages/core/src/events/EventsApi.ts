@@ -2,7 +2,15 @@
  * Declares the event log of an account. `Events.ts` implements it.
  */
 
-import { AccountName, Cursor, cursorPattern, InvalidInput, Page, ShortText } from "@tollgate/store/internal"
+import {
+  AccountName,
+  Cursor,
+  cursorPattern,
+  InvalidInput,
+  KeyBucketName,
+  Page,
+  ShortText
+} from "@tollgate/store/internal"
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
@@ -13,6 +21,7 @@ import { optional, parameters } from "../api/parameters.ts"
 import { pageNewestFirst } from "../api/query.ts"
 import { withLines } from "../api/withLines.ts"
 import { Event, EventId, type EventJson, type EventTypePattern, toPatterns } from "../outbox/Event.ts"
+import { ConsumerName } from "../records/Consumer.ts"
 
 const Order = Schema.Literals(["asc", "desc"])
 
@@ -43,7 +52,14 @@ export const makeEventsApi = (eventTypes: ReadonlyArray<string>) =>
           type: optional(Schema.Literals(toPatterns(eventTypes)), {
             description: "List only events of this type, or of all types of a group, such as `consumer.*`."
           }),
-          subject: optional(ShortText, { description: "List only events about the resource with this id." })
+          subject: optional(ShortText, { description: "List only events about the resource with this id." }),
+          keyBucketName: optional(KeyBucketName, { description: "The key bucket of `consumerName`." }),
+          consumerName: optional(ConsumerName, {
+            description: "List only events about this consumer and its keys. Needs `keyBucketName`."
+          }),
+          customerKey: optional(ShortText, {
+            description: "List only events about the subscriptions, the usage and the grants of this customer."
+          })
         }),
         success: withLines(Page(Event)),
         error: InvalidInput
@@ -78,6 +94,12 @@ export interface EventListOptions extends PageOptions {
   readonly type?: EventTypePattern | undefined
   /** List only events about the resource with this id. */
   readonly subject?: string | undefined
+  /** The key bucket of `consumerName`. */
+  readonly keyBucketName?: string | undefined
+  /** List only events about this consumer and its keys. Needs `keyBucketName`. */
+  readonly consumerName?: string | undefined
+  /** List only events about the subscriptions, the usage and the grants of this customer. */
+  readonly customerKey?: string | undefined
 }
 
 /** The event log of an account: who changed what, and when. */

@@ -14,6 +14,16 @@ export const getOrigin = ({ actor }: Pick<Event, "actor">): "change" | "system" 
   actor.type === "system" ? "system" : "change"
 export const byOrigin = (origin: ReturnType<typeof getOrigin>): string => `origin:${origin}`
 export const bySubject = (id: string): string => `subject:${id}`
+export const byConsumer = (keyBucketName: string, name: string): string => `consumer:${keyBucketName}/${name}`
+export const byCustomer = (customerKey: string): string => `customer:${customerKey}`
+
+/** Whom an event concerns, as its data says: events of a key name its consumer, those of a subscription its customer. */
+const toOwnerTerms = ({ keyBucketName, consumerName, customerKey }: Event["data"]): ReadonlyArray<string> => [
+  ...(typeof keyBucketName === "string" && typeof consumerName === "string"
+    ? [byConsumer(keyBucketName, consumerName)]
+    : []),
+  ...(typeof customerKey === "string" ? [byCustomer(customerKey)] : [])
+]
 
 /** The events of an account, in its log. */
 export const eventRecords = Collection.make({
@@ -27,7 +37,8 @@ export const eventRecords = Collection.make({
     byType(event.type),
     byGroup(event.type.slice(0, event.type.indexOf("."))),
     bySubject(event.subject.id),
-    byOrigin(getOrigin(event))
+    byOrigin(getOrigin(event)),
+    ...toOwnerTerms(event.data)
   ]
 })
 
