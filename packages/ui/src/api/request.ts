@@ -19,6 +19,8 @@ export interface RequestOptions {
   /** Makes a repeated create harmless. */
   readonly idempotencyKey?: string | undefined
   readonly accept?: string | undefined
+  /** Where a stream of events is resumed. */
+  readonly lastEventId?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -52,7 +54,7 @@ export const toPath = (root: string, ...segments: ReadonlyArray<string>): string
 }
 
 const send = async (method: Method, path: string, options: RequestOptions): Promise<Response> => {
-  const { query, body, version, idempotencyKey, accept, signal } = options
+  const { query, body, version, idempotencyKey, accept, lastEventId, signal } = options
   const response = await fetch(toApiUrl(path, query), {
     method,
     headers: {
@@ -60,7 +62,8 @@ const send = async (method: Method, path: string, options: RequestOptions): Prom
       accept: accept ?? "application/json",
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...(version === undefined ? {} : { "if-match": version }),
-      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey })
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+      ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId })
     },
     credentials: "omit",
     cache: "no-store",
@@ -76,17 +79,21 @@ const send = async (method: Method, path: string, options: RequestOptions): Prom
   return response
 }
 
+/** Fails if the response is not a success. */
 const sendAuthenticated = async (method: Method, path: string, options: RequestOptions): Promise<Response> => {
   for (;;) {
     const response = await send(method, path, options)
-    if (response.status !== 401) return response
-    if (!(await credentials.renew())) throw await toApiError(response)
+    if (response.ok) return response
+    if (response.status !== 401 || !(await credentials.renew())) throw await toApiError(response)
   }
 }
 
+/** Opens a stream of events, whose body is read while it goes on. */
+export const openStream = (path: string, options: Pick<RequestOptions, "lastEventId" | "signal">): Promise<Response> =>
+  sendAuthenticated("GET", path, { ...options, accept: "text/event-stream" })
+
 export const request = async <A>(method: Method, path: string, options: RequestOptions = {}): Promise<Reply<A>> => {
   const response = await sendAuthenticated(method, path, options)
-  if (!response.ok) throw await toApiError(response)
   const isJson = response.headers.get("content-type")?.startsWith("application/json") === true
   const value = response.status === 204 ? undefined : isJson ? await response.json() : await response.text()
   return {

@@ -10,8 +10,10 @@ import { useEffect } from "preact/hooks"
 import type { DeploymentStatusJson } from "../../api/types.ts"
 import { RunBadge } from "./deploymentBadges.tsx"
 import { StepList } from "./StepList.tsx"
+import { useRunLog } from "./useRunLog.ts"
 
-const pollIntervalMs = 1_000
+/** Of steps, about which the log says nothing. */
+const pollIntervalMs = 5_000
 
 /** Whether the version is not served, because the deployment was pinned when its run ended. */
 const isWaiting = ({ status, steps }: DeploymentStatusJson): boolean =>
@@ -27,6 +29,9 @@ const describe = (run: DeploymentStatusJson): string => {
   return running === undefined ? "Waiting to start." : `In progress: ${running[0]}.`
 }
 
+const Log = ({ lines }: { readonly lines: ReadonlyArray<string> }) =>
+  lines.length === 0 ? null : <CodeBlock label="Log" text={lines.join("\n")} />
+
 export interface RunViewProps {
   readonly account: string
   readonly project: string
@@ -35,12 +40,13 @@ export interface RunViewProps {
   readonly onFinished?: (() => void) | undefined
 }
 
-/** The steps and the log of a version, read every second while it runs. */
+/** The steps and the log of a version, as they go on while it runs. */
 export const RunView = ({ account, project, statusId, isAddressShown = true, onFinished }: RunViewProps) => {
   const path = toPath("/v1/accounts", account, "projects", project, "deployment-status", statusId)
   const run = useQuery(path, (signal) => get<DeploymentStatusJson>(path, {}, signal))
   const isRunning = run.data?.status === "IN_PROGRESS"
   useInterval(run.refresh, isRunning ? pollIntervalMs : undefined)
+  const lines = useRunLog(isRunning ? `${path}/log` : undefined, (isOver) => (isOver ? run.reload() : run.refresh()))
   const isFinished = run.data !== undefined && !isRunning
   // Once, when the run has ended, also if it was short
   useEffect(() => {
@@ -70,7 +76,7 @@ export const RunView = ({ account, project, statusId, isAddressShown = true, onF
               ["Exit code", status.buildResult.exitCode]
             ]}
           />
-          {status.buildResult.log.length > 0 && <CodeBlock label="Log" text={status.buildResult.log.join("\n")} />}
+          <Log lines={lines.length > 0 ? lines : status.buildResult.log} />
         </div>
       )}
     </QueryView>
