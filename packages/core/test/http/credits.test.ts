@@ -66,4 +66,61 @@ describe.each(stores)("customers with grants, on %s", (_, layer) => {
     await call("POST", `${pathOf("alice")}/consume`, { body: { meters: { tokens: 23 } } })
     expect((await read()).tokens.grants).toEqual({ remaining: 0, count: 0 })
   })
+
+  describe("say after an adjustment and a settlement", () => {
+    const consume = (call: ReturnType<typeof makeClient>, path: string, tokens: number) =>
+      call("POST", `${path}/consume`, { body: { meters: { tokens } } })
+
+    it("that what returns to a grant is credit again, also in a replay", async () => {
+      const { billing, call, pathOf, grant } = await open()
+      await billing.subscriptions.create({ customerKey: "alice", planExternalIds: ["pro"] })
+      const path = pathOf("alice")
+      const adjust = (amount: number, headers = {}) =>
+        call("POST", `${path}/adjust`, { headers, body: { meter: "tokens", amount, reason: "Refund" } })
+      await grant("alice", { amount: 20 })
+      await consume(call, path, 30)
+      // The grant is used up, so its segment is closed by the count that is refused.
+      expect((await consume(call, path, 1)).status).toBe(429)
+      const once = { "idempotency-key": "refund" }
+      const quota = { max: 10, used: 27, remaining: 3, credit: 3 }
+      const adjusted = await adjust(-3, once)
+      expect(adjusted.body.meters.tokens).toEqual(quota)
+      expect((await adjust(-3, once)).body).toEqual(adjusted.body)
+      expect((await billing.customer("alice").get()).meters["tokens"]).toMatchObject({ remaining: 3, credit: 3 })
+      // More than the grant has given returns to the allowance.
+      expect((await adjust(-19)).body.meters.tokens).toEqual({ max: 10, used: 8, remaining: 22, credit: 20 })
+      expect((await consume(call, path, 4)).body.meters.tokens).toEqual({
+        ...{ max: 10, used: 12, remaining: 18, credit: 18 }
+      })
+    })
+
+    it("that what returns to a voided grant is gone", async () => {
+      const { billing, call, pathOf, grant } = await open()
+      await billing.subscriptions.create({ customerKey: "alice", planExternalIds: ["pro"] })
+      const path = pathOf("alice")
+      const { id } = await grant("alice", { amount: 20 })
+      await consume(call, path, 20)
+      await call("POST", `${path}/grants/${id}/void`)
+      const body = { meter: "tokens", amount: -3, reason: "Refund" }
+      const { meters } = (await call("POST", `${path}/adjust`, { body })).body
+      const shown = (await billing.customer("alice").get()).meters["tokens"]
+      expect(meters.tokens).toMatchObject({ used: 17, remaining: shown?.remaining, credit: shown?.credit })
+      expect(shown).toMatchObject({ remaining: 0, credit: 0 })
+    })
+
+    it("what a reservation of an earlier segment gives back", async () => {
+      const { billing, call, pathOf, grant } = await open()
+      await billing.subscriptions.create({ customerKey: "alice", planExternalIds: ["pro"] })
+      const path = pathOf("alice")
+      const first = await grant("alice", { amount: 20 })
+      const reserved = await call("POST", `${path}/reserve`, { body: { meters: { tokens: 25 } } })
+      await grant("alice", { amount: 7 })
+      await consume(call, path, 1)
+      const settle = { body: { meters: { tokens: 12 } } }
+      const { meters } = (await call("POST", `${path}/reservations/${reserved.body.id}/settle`, settle)).body
+      expect(meters.tokens).toEqual({ max: 10, used: 13, remaining: 24, credit: 24 })
+      expect((await billing.customer("alice").get()).meters["tokens"]).toMatchObject({ remaining: 24, credit: 24 })
+      expect((await call("GET", `${path}/grants/${first.id}`)).body).toMatchObject({ used: 3 })
+    })
+  })
 })

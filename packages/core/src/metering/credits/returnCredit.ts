@@ -5,20 +5,25 @@
  */
 
 import type { Change, Partition } from "@tollgate/store/internal"
-import { Effect } from "effect"
+import { type DateTime, Effect } from "effect"
 import {
   assertCreditUnchanged,
   type CreditAccount,
+  getMeterCredit,
   type MeterCredit,
   type Return,
   readCreditAccounts,
-  type StoredCredit
+  type StoredCredit,
+  toTerms
 } from "../model/Credit.ts"
+import type { CreditTerms } from "../model/creditTerms.ts"
+import type * as Entitlement from "../model/Entitlement.ts"
 import type { StoredReservation } from "../model/reservationRecords.ts"
 import { getUsageId } from "../model/reservationRecords.ts"
 import { getPeriodId } from "../model/reservedPeriods.ts"
 import { getUsedCounter } from "../model/usageCounters.ts"
-import { withMeter, writeCredit } from "./settleCredit.ts"
+import { findSpender } from "./creditDue.ts"
+import { computeSettlement, withMeter, writeCredit } from "./settleCredit.ts"
 
 /** Notes what is to be given back, and that the segment must be closed before anything else is counted. */
 const noteReturn = (credit: MeterCredit, returned: Return): MeterCredit => {
@@ -32,7 +37,7 @@ const noteReturn = (credit: MeterCredit, returned: Return): MeterCredit => {
 }
 
 /** A change of the counter of a meter that gives back. */
-interface MeterReturn extends Return {
+export interface MeterReturn extends Return {
   readonly meter: string
 }
 
@@ -56,6 +61,19 @@ const toChanges = (account: CreditAccount, returns: ReadonlyArray<MeterReturn>):
   return noted === undefined || noted === value ? [assertCreditUnchanged(account)] : writeCredit(account, noted)
 }
 
+/** What a reservation gives back. */
+export const listReserved = (
+  reservation: StoredReservation,
+  used: ReadonlyMap<string, number>
+): ReadonlyArray<MeterReturn> =>
+  Object.entries(reservation.meters).flatMap(([meter, reserved]): ReadonlyArray<MeterReturn> => {
+    const amount = reserved - (used.get(meter) ?? 0)
+    if (amount <= 0) return []
+    const counter = getUsedCounter(getUsageId(reservation), meter, getPeriodId(reservation, meter))
+    const segment = reservation.segments?.[meter]
+    return [{ meter, counter, amount, ...(segment === undefined ? {} : { segment }) }]
+  })
+
 /** The changes that give back what reservations have not used, beside those of the counters. */
 export const returnReserved = Effect.fnUntraced(function* (
   partition: Partition.Partition,
@@ -69,18 +87,40 @@ export const returnReserved = Effect.fnUntraced(function* (
   const accounts = yield* readCreditAccounts(partition, [...byCustomer.keys()])
   return accounts.flatMap((account) => {
     const returns = (byCustomer.get(account.customer.customerKey) ?? []).flatMap(({ reservation, used }) =>
-      Object.entries(reservation.meters).flatMap(([meter, reserved]): ReadonlyArray<MeterReturn> => {
-        const amount = reserved - (used.get(meter) ?? 0)
-        if (amount <= 0) return []
-        const counter = getUsedCounter(getUsageId(reservation), meter, getPeriodId(reservation, meter))
-        const segment = reservation.segments?.[meter]
-        return [{ meter, counter, amount, ...(segment === undefined ? {} : { segment }) }]
-      })
+      listReserved(reservation, used)
     )
     return toChanges(account, returns)
   })
 })
 
 /** The changes that give back what an adjustment takes back of a counter. They replace the check of the customer. */
-export const returnAdjusted = (account: CreditAccount, meter: string, counter: string, amount: number) =>
-  toChanges(account, [{ meter, counter, amount, isAdjustment: true }])
+export const returnAdjusted = (account: CreditAccount, returned: MeterReturn) => toChanges(account, [returned])
+
+/**
+ * The credit of a receipt as it is when these returns have been given to the sources, which the next count or read does: what
+ * returns to a grant is credit again, and what returns to one that has expired is gone.
+ */
+export const previewReturns = Effect.fnUntraced(function* (
+  { bucketEntry, credit: customer }: Entitlement.Entitlement,
+  returns: ReadonlyArray<MeterReturn>,
+  now: DateTime.Utc,
+  receipt: { readonly credit?: Readonly<Record<string, CreditTerms>> }
+) {
+  if (customer === undefined) return receipt
+  const { value } = customer.account.credit
+  const { customerKey } = value
+  const bucket = bucketEntry.value
+  const noted = noteReturns(value, returns)
+  let preview = receipt
+  for (const returned of returns) {
+    const { meter, counter } = returned
+    const credit = getMeterCredit(noted, meter)
+    if (credit === undefined || credit === getMeterCredit(value, meter)) continue
+    const spender = findSpender(customer, meter, now)
+    const settled = yield* computeSettlement(bucket, customerKey, meter, credit, spender, now, returned)
+    const { [meter]: _, ...others } = preview.credit ?? {}
+    const terms = toTerms(settled.credit, counter)
+    preview = { credit: terms === undefined ? others : { ...others, [meter]: terms } }
+  }
+  return preview
+})

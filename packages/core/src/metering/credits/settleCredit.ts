@@ -12,6 +12,7 @@ import {
   creditRecords,
   getMeterCredit,
   type MeterCredit,
+  type Return,
   type StoredCredit
 } from "../model/Credit.ts"
 import { type CustomerEntitlements, readEntitlement, readEntitlements } from "../model/customerEntitlements.ts"
@@ -99,14 +100,18 @@ const writeGrants = (bucket: MeteringBucket, before: GrantEntries, after: Readon
     })
   )
 
-/** What a settlement of a meter is, and the changes that write the grants. The caller writes the credit. */
+/**
+ * What a settlement of a meter is, and the changes that write the grants. The caller writes the credit. `lowered`: what the
+ * caller is about to take off a counter.
+ */
 export const computeSettlement = Effect.fnUntraced(function* (
   bucket: MeteringBucket,
   customerKey: string,
   meter: string,
   credit: MeterCredit,
   spender: Spender | undefined,
-  now: DateTime.Utc
+  now: DateTime.Utc,
+  lowered?: Pick<Return, "counter" | "amount">
 ) {
   const store = yield* Store
   const partition = Partition.forMeteringBucket(bucket.id)
@@ -121,7 +126,9 @@ export const computeSettlement = Effect.fnUntraced(function* (
   const values = yield* store.counters(partition, counters)
   const byName = new Map(counters.map((counter, index) => [counter, values[index] ?? 0]))
   const after = new Map([...before].map(([id, { value }]) => [id, value]))
-  const settling = { credit: kept, grants: after, readCounter: (counter: string) => byName.get(counter) ?? 0 }
+  const readCounter = (counter: string) =>
+    (byName.get(counter) ?? 0) - (lowered?.counter === counter ? lowered.amount : 0)
+  const settling = { credit: kept, grants: after, readCounter }
   const settled = settleMeter(settling, spender, now)
   const changes = [
     ...[...byName].map(([counter, expect]) => Change.CheckCounter({ counter, expect })),

@@ -14,7 +14,7 @@ import {
   type TrustedClock
 } from "@tollgate/store/internal"
 import { DateTime, Effect, Option } from "effect"
-import { returnAdjusted } from "../credits/returnCredit.ts"
+import { previewReturns, returnAdjusted } from "../credits/returnCredit.ts"
 import { commitWithTotals } from "../ledger/dayTotals.ts"
 import { prepareHour } from "../ledger/openHours.ts"
 import { readUsage } from "../ledger/readUsage.ts"
@@ -89,24 +89,23 @@ export const makeAdjustUsage = ({ store, usage, trustedClock }: Services) =>
         hour === ledger.value.value.openHour
           ? { ledger: ledger.value.value, days: new Map() }
           : attributeToHour(ledger.value.value, hour, () => periodId, new Map([[meter, amount]]))
+      const returned = { meter, counter: limit.counter, amount: -amount, isAdjustment: true }
+      const returns = amount < 0 && limit.credit !== undefined ? [returned] : []
       const receipt: CountReceipt = {
         usageId,
         periodStart: limits.period.start,
         resetsOn: limits.period.end,
         maxima: { [meter]: limit.max },
         ...collectPeriods(limits, { [meter]: amount }),
-        ...collectCredit(limits, { [meter]: amount })
+        ...(yield* previewReturns(entitlement, returns, now, collectCredit(limits, { [meter]: amount })))
       }
       const account = entitlement.credit?.account
-      const returned =
-        amount < 0 && limit.credit !== undefined && account !== undefined
-          ? returnAdjusted(account, meter, limit.counter, -amount)
-          : []
-      const written = new Set(returned.map((change) => ("key" in change ? change.key : "")))
+      const credited = account === undefined || returns.length === 0 ? [] : returnAdjusted(account, returned)
+      const written = new Set(credited.map((change) => ("key" in change ? change.key : "")))
       const changes = [
         // The customer is written, and not only checked.
         ...entitlement.preconditions.filter((change) => !("key" in change && written.has(change.key))),
-        ...returned,
+        ...credited,
         ledgerRecords.replace(ledger.value, attributed.ledger),
         ...(yield* addToDays(partition, usageId, attributed.days, nowMs)),
         Change.Add({ counter: limit.counter, by: amount, ttl: usageTtlMs }),

@@ -13,6 +13,7 @@ import {
   type TrustedClock
 } from "@tollgate/store/internal"
 import { DateTime, Effect, Option, Schema } from "effect"
+import { listReserved, previewReturns } from "../credits/returnCredit.ts"
 import { readSettledEntitlement } from "../credits/settleCredit.ts"
 import type { UseRecorder } from "../groups/UseRecorder.ts"
 import { commitWithTotals } from "../ledger/dayTotals.ts"
@@ -133,7 +134,12 @@ export const makeEndReservation = ({ store, usage, trustedClock, useRecorder }: 
         periodStart: period.start,
         resetsOn: period.end,
         ...collectPeriods(limits, entry.value.meters),
-        ...collectCredit(limits, entry.value.meters),
+        ...(yield* previewReturns(
+          entitlement,
+          listReserved(entry.value, used),
+          now,
+          collectCredit(limits, entry.value.meters)
+        )),
         maxima: Object.fromEntries(names.map((meter) => [meter, meters.get(meter)?.max ?? 0])),
         used: yield* readUnchanged(partition, entry.value, used)
       }
