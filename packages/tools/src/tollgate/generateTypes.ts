@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import ts from "typescript5"
 import { onePackage } from "../publishedPackages.ts"
-import { PlainTypes } from "./PlainTypes.ts"
+import { PlainTypes } from "./plain/PlainTypes.ts"
 
 const root = join(import.meta.dirname, "../../../..")
 
@@ -58,7 +58,7 @@ export const generateTypes = (program = createProgram(), isForComparison = false
     })
     files.set(path, `${lines.join("\n")}\n`)
   }
-  for (const [name, { imports, declarations }] of types.files) {
+  for (const [name, { imports, declarations }] of types.output.files) {
     const lines = [...imports].flatMap(([module, clauses]) => {
       const named = [...clauses].filter((clause) => clause !== "" && !clause.startsWith("*"))
       const spaces = [...clauses].filter((clause) => clause.startsWith("*"))
