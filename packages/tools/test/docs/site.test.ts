@@ -114,11 +114,11 @@ describe("the site of the documentation", () => {
     const expected = {
       docker: "/operations/docker.html",
       python: "/guides/authorize-over-http.html#python",
-      rollback: "/guides/deployments.html#rollback",
+      rollback: "/guides/rollback.html",
       "leaked key": "/recipes/leaked-key.html",
       "free tier": "/recipes/free-tier.html",
       "rate limit per plan": "/guides/rate-limits.html",
-      "revoke key": "/guides/consumers-and-keys.html#suspend-a-key",
+      "revoke key": "/guides/key-lifecycle.html#suspend-a-key",
       "customer portal": "/guides/portal.html",
       stripe: "/recipes/billing-webhooks.html",
       "migrate from unkey": "/recipes/from-unkey.html"
