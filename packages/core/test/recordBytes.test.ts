@@ -10,8 +10,8 @@ import { describe, expect, it } from "vitest"
 import { withAllModules } from "./allModules.ts"
 import { grants, secret, stores, tokens } from "./stores.ts"
 
-/** Events have a bound of their own, and decisions write the names of meters. */
-const uncounted = /^(event|outbox|meters)\//
+/** Events have a bound of their own; decisions write the names of meters, and jobs when periods are closed. */
+const uncounted = /^(event|outbox|meters|period-closing)\//
 
 /** A store that knows the bytes of all bodies in the partitions of accounts, and how often it was called. */
 const makeMeasuredStore = (inner: StoreOperations) => {

@@ -3,6 +3,7 @@
  */
 import { Timestamp } from "@tollgate/store/internal"
 import { Schema } from "effect"
+import { ClosedPeriod, CorrectedPeriod } from "../metering/model/ClosedPeriod.ts"
 import { Grant } from "../metering/model/Grant.ts"
 import { MeteringBucket } from "../metering/model/MeteringBucket.ts"
 import { AdjustmentEvent } from "../metering/model/meteringEvents.ts"
@@ -78,6 +79,17 @@ export const coreEvents = {
   "quota.threshold_reached": {
     description: "Usage reached a share of a quota: once for each period, meter and threshold.",
     data: QuotaEvent
+  },
+  "period.closed": {
+    description:
+      "A month or year of a subscription is over, or the subscription was canceled or deleted: what each meter used, by source. " +
+      "Once for each period. The subject is the subscription.",
+    data: ClosedPeriod
+  },
+  "period.corrected": {
+    description:
+      "What was used in a closed period has changed: the numbers now, and `previous` of the meters that changed.",
+    data: CorrectedPeriod
   },
   "grant.created": {
     description: "A customer got a grant. The subject is the grant, its name the customer.",

@@ -28,6 +28,8 @@ export interface EventTypes {
   "subscription.status_changed": true
   "usage.adjusted": true
   "quota.threshold_reached": true
+  "period.closed": true
+  "period.corrected": true
   "grant.created": true
   "grant.voided": true
   "grant.depleted": true

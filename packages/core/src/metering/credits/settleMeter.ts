@@ -8,10 +8,16 @@ import { type ClosedSegment, type MeterCredit, type Return, toTerms } from "../m
 import { dayMs } from "../model/clockSteps.ts"
 import { getCreditUsed } from "../model/creditTerms.ts"
 import { isOpen, type StoredGrant, spendingOrder, stateAt, take } from "../model/Grant.ts"
+import { isLong } from "../model/longPeriods.ts"
+import { getCountedPeriod } from "../model/usageCounters.ts"
 import type { Spender } from "./creditDue.ts"
 
 /** The charges of a period are kept for a while after its end, because the clocks of other processes may be behind. */
 const keptAfterEndMs = 2 * dayMs
+/** Those of a month or year are kept until it is closed, also after a downtime. */
+const longKeptAfterEndMs = 400 * dayMs
+
+const getKeptMs = (counter: string): number => (isLong(getCountedPeriod(counter)) ? longKeptAfterEndMs : keptAfterEndMs)
 
 interface Settling {
   readonly credit: MeterCredit
@@ -146,7 +152,7 @@ const dropOldPeriods = (credit: MeterCredit, now: number): MeterCredit => {
   const isNeeded = (counter: string) =>
     credit.open?.counter === counter || credit.closed.some((segment) => segment.counter === counter)
   const kept = Object.entries(credit.periods).filter(
-    ([counter, { endsOn = Number.POSITIVE_INFINITY }]) => endsOn + keptAfterEndMs > now || isNeeded(counter)
+    ([counter, { endsOn = Number.POSITIVE_INFINITY }]) => endsOn + getKeptMs(counter) > now || isNeeded(counter)
   )
   return { ...credit, periods: Object.fromEntries(kept) }
 }

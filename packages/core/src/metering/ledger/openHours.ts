@@ -4,12 +4,13 @@
  * from a new hour: it closes the hour before, rolls up its day, and closes its period.
  */
 
-import { Change, type CommitResult, Partition, Store } from "@tollgate/store/internal"
+import { Change, type CommitResult, type Entry, Partition, Store } from "@tollgate/store/internal"
 import { DateTime, Effect, Option } from "effect"
 import { dayMs, getDayOfHour, hourMs, toHour } from "../model/clockSteps.ts"
 import type { Entitlement, PeriodLimits } from "../model/Entitlement.ts"
 import { addNames, meterRecordKey, meterRecords } from "../model/meterRecords.ts"
 import * as Period from "../model/Period.ts"
+import { closingRecords, isClosed, type PeriodClosing, withChange } from "../model/periodClosings.ts"
 import { getUsageId } from "../model/Subscription.ts"
 import { getDayCounter, getUsedCounter, usageTtlMs } from "../model/usageCounters.ts"
 import { giveBackExpired } from "./giveBackExpired.ts"
@@ -179,25 +180,40 @@ const giveBackDue = Effect.fnUntraced(function* (
   return Number.isFinite(firstExpiry) ? { ...ledger, firstExpiry } : ledger
 })
 
+/** The change that has closed periods looked at again, if a process whose clock is behind counts in them. */
+const correctClosed = (
+  closing: Entry<PeriodClosing> | undefined,
+  opened: ReadonlyArray<MetersOfPeriod>,
+  now: number
+): ReadonlyArray<Change> => {
+  if (closing === undefined || closing.value.isChanged === true) return []
+  if (!opened.some(({ start }) => isClosed(closing.value, start))) return []
+  // No entry for the job: it comes by 15 minutes after it has closed a period, or with the next period of the metering bucket.
+  return [closingRecords.replace(closing, withChange(closing.value, DateTime.makeUnsafe(now)))]
+}
+
 /** Finds the hour to count in, and the changes that make the ledger ready for it. */
 export const prepareHour = Effect.fnUntraced(function* (opening: Opening) {
   const { bucketId, entitlement, limits, meters, now, expiresOn } = opening
   const store = yield* Store
   const partition = Partition.forMeteringBucket(bucketId)
   const subscriptionId = getUsageId(entitlement.subscription.value)
-  const [ledgerRecord, meterRecord] = yield* store.get(partition, [
+  const [ledgerRecord, meterRecord, closingRecord] = yield* store.get(partition, [
     ledgerRecords.recordKey(subscriptionId),
-    meterRecordKey
+    meterRecordKey,
+    closingRecords.recordKey(subscriptionId)
   ])
   const entry = ledgerRecord === undefined ? undefined : yield* ledgerRecords.decode(ledgerRecord)
   const knownMeters = meterRecord === undefined ? Option.none() : Option.some(yield* meterRecords.decode(meterRecord))
   const previous = entry?.value ?? UsageLedger.make(subscriptionId, toHour(now))
   const openHour = toOpenHour(previous, limits)
-  if (entry !== undefined && isOpenFor(openHour, limits, toKeys(meters), now, expiresOn)) {
+  const opened = groupByPeriod(meters, limits)
+  const closing = closingRecord && (yield* closingRecords.decode(closingRecord))
+  const correction = correctClosed(closing, opened, now)
+  if (entry !== undefined && isOpenFor(openHour, limits, toKeys(meters), now, expiresOn) && correction.length === 0) {
     return { openHour, isOpen: true, changes: [ledgerRecords.assertUnchanged(entry)] } satisfies PreparedHour
   }
   const current = yield* giveBackDue(opening, previous)
-  const opened = groupByPeriod(meters, limits)
   const usage = yield* readUsage(partition, subscriptionId, [
     ...previous.periods.map(({ start, counted }) => ({ start, meters: Object.keys(counted) })),
     ...opened
@@ -211,6 +227,10 @@ export const prepareHour = Effect.fnUntraced(function* (opening: Opening) {
   const changes = [
     entry === undefined ? ledgerRecords.insert(ledger) : ledgerRecords.replace(entry, ledger),
     ...addNames(knownMeters, meters),
+    // Whoever closes a period checks the ledger, if there is one.
+    ...(entry === undefined && closing !== undefined && correction.length === 0
+      ? [closingRecords.assertUnchanged(closing)]
+      : correction),
     ...moved.changes
   ]
   return { openHour: toOpenHour(ledger, limits), isOpen: false, changes } satisfies PreparedHour

@@ -61,6 +61,10 @@ export const periodRecords = Collection.make({
   key: ({ subscriptionId, kind }) => getPeriodsKey(subscriptionId, kind)
 })
 
+/** The key of the record of one kind. */
+export const periodRecordKey = (subscriptionId: string, kind: PeriodKind | undefined): string =>
+  periodRecords.recordKey(getPeriodsKey(subscriptionId, kind))
+
 /** The closed periods of one kind. */
 export const readClosedPeriods = (
   partition: Partition.Partition,

@@ -129,7 +129,7 @@ export const otherPeriodAt = (
   }
 }
 
-const isKind = Schema.is(PeriodKind)
+export const isKind = Schema.is(PeriodKind)
 
 /** The kind of a period, unless it is one of the subscription, and its start in epoch milliseconds. */
 export const parseId = (id: PeriodId): { readonly kind?: PeriodKind; readonly start: number } => {

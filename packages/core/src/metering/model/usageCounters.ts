@@ -3,7 +3,7 @@
  */
 
 import { dayMs } from "./clockSteps.ts"
-import type { PeriodId } from "./Period.ts"
+import { isKind, type PeriodId, toId } from "./Period.ts"
 
 /** Usage of a meter in a period, with what is reserved. */
 export const getUsedCounter = (subscriptionId: string, meter: string, period: PeriodId): string =>
@@ -11,6 +11,13 @@ export const getUsedCounter = (subscriptionId: string, meter: string, period: Pe
 
 /** The id under which a counter of usage counts. */
 export const getCountedId = (counter: string): string => counter.split(":")[1] ?? ""
+
+/** The period that a counter of usage counts. */
+export const getCountedPeriod = (counter: string): PeriodId => {
+  const [_, __, ___, kind, start] = counter.split(":")
+  // Without a kind, the period of the subscription.
+  return isKind(kind) ? toId(kind, Number(start)) : Number(kind)
+}
 
 /** The part of it that is reserved and not settled yet. */
 export const getHeldCounter = (subscriptionId: string, meter: string, period: PeriodId): string =>

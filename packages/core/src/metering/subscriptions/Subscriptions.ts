@@ -59,6 +59,9 @@ import {
 } from "../model/subscriptionRecords.ts"
 import * as Trial from "../model/Trial.ts"
 import { readExternalIds, toSubscription, toSubscriptions } from "../model/toSubscription.ts"
+import { closePeriods } from "../periods/closePeriods.ts"
+import { periodsJob, toCanceledDue } from "../periods/closingSchedule.ts"
+import { closeDeleted } from "../periods/closingWrites.ts"
 import { findContinued, isUsageShared } from "./canceledSubscriptions.ts"
 import { persistDueChanges } from "./persistDueChanges.ts"
 import { type QuotaMethods, SubscriptionsApi, type SubscriptionsMethods } from "./SubscriptionsApi.ts"
@@ -106,8 +109,20 @@ const make = Effect.gen(function* () {
   const withStore = Effect.provideService(Store, store)
   yield* dueWork.register({
     ...dueChangesJob,
+    run: (partition, accountName) =>
+      withStore(
+        Effect.gen(function* () {
+          const now = yield* trustedClock.now
+          // Before one is canceled by it.
+          yield* dueWork.ensure(periodsJob, partition, Effect.succeed(accountName), toCanceledDue(now))
+          return yield* persistDueChanges(Partition.getBucketId(partition), now)
+        })
+      )
+  })
+  yield* dueWork.register({
+    ...periodsJob,
     run: (partition) =>
-      withStore(Effect.flatMap(trustedClock.now, (now) => persistDueChanges(Partition.getBucketId(partition), now)))
+      withStore(Effect.flatMap(trustedClock.now, (now) => closePeriods(Partition.getBucketId(partition), now)))
   })
 
   const { insert, replace, registerOverrides, mapConflict } = makeSubscriptionWrites({ dueWork, limits })
@@ -256,18 +271,23 @@ const make = Effect.gen(function* () {
         const ofCustomer = { where: [byCustomer(customerKey)], offset: 0, limit: 0 }
         const { total } = yield* subscriptionRecords.page(partition, ofCustomer)
         const isShared = yield* isUsageShared(bucketId, entry.value)
+        const now = yield* trustedClock.now
+        const removed = isShared
+          ? []
+          : [
+              ...(yield* closeRemoved(bucketEntry.value, account, getUsageId(entry.value), now)),
+              ...(yield* removeUsage(partition, getUsageId(entry.value)))
+            ]
+        const closed = yield* closeDeleted(bucketEntry, entry, isShared, now)
+        const checked = new Set(removed.flatMap((change) => (change._tag === "CheckCounter" ? [change.counter] : [])))
         yield* store.commit(partition, [
           meteringBucketRecords.assertUnchanged(bucketEntry),
           ...(total > 1 || account.credit !== undefined
             ? [bumpCustomerVersion(account.customer)]
             : removeCustomer(account.customer)),
           subscriptionRecords.remove(entry),
-          ...(isShared
-            ? []
-            : [
-                ...(yield* closeRemoved(bucketEntry.value, account, getUsageId(entry.value), yield* trustedClock.now)),
-                ...(yield* removeUsage(partition, getUsageId(entry.value)))
-              ]),
+          ...removed,
+          ...closed.filter((change) => change._tag !== "CheckCounter" || !checked.has(change.counter)),
           yield* recordSubscriptionEvent("subscription.deleted", bucketEntry.value, subscription)
         ])
       })

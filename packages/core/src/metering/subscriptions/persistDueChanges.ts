@@ -15,6 +15,7 @@ import type { StoredSubscription } from "../model/Subscription.ts"
 import { getDueTimes, isOutdated, subscriptionAt } from "../model/subscriptionAt.ts"
 import { subscriptionRecords } from "../model/subscriptionRecords.ts"
 import { readExternalIds } from "../model/toSubscription.ts"
+import { changeClosings } from "../periods/closingWrites.ts"
 
 const pageSize = 200
 
@@ -57,12 +58,16 @@ const writeBatch = Effect.fnUntraced(function* (
   )
   const planIds = [...new Set(entries.flatMap(({ value }) => getPlanIds(value)))]
   const externalIds = yield* readExternalIds(bucket.id, planIds)
+  const written = entries.map((before) => {
+    const updatedOn = getDueChange(before.value, now)?.effectiveOn ?? now
+    return { before, after: { ...subscriptionAt(before.value, now), updatedOn } }
+  })
+  const closings = yield* changeClosings(bucketEntry, written, now)
   const changes = yield* Effect.forEach(
-    entries,
-    Effect.fnUntraced(function* (entry) {
-      const updatedOn = getDueChange(entry.value, now)?.effectiveOn ?? now
+    written,
+    Effect.fnUntraced(function* ({ before: entry, after }) {
       return [
-        subscriptionRecords.replace(entry, { ...subscriptionAt(entry.value, now), updatedOn }),
+        subscriptionRecords.replace(entry, after),
         ...(yield* recordDueChanges(bucket, entry.value, externalIds, now))
       ]
     })
@@ -70,6 +75,7 @@ const writeBatch = Effect.fnUntraced(function* (
   yield* store.commit(Partition.forMeteringBucket(bucket.id), [
     meteringBucketRecords.assertUnchanged(bucketEntry),
     ...customerVersions.map(bumpCustomerVersion),
+    ...closings.changes,
     ...changes.flat()
   ])
 })

@@ -21,6 +21,8 @@ import { SubscriptionExternalIdTaken } from "../model/SubscriptionError.ts"
 import { getDueTimes, subscriptionAt } from "../model/subscriptionAt.ts"
 import { subscriptionRecords } from "../model/subscriptionRecords.ts"
 import { readExternalIds, toSubscription } from "../model/toSubscription.ts"
+import { periodsJob } from "../periods/closingSchedule.ts"
+import { changeClosings, type SubscriptionChange } from "../periods/closingWrites.ts"
 import type { PlanEntries } from "./subscriptionPlans.ts"
 
 export interface SubscriptionWriteServices {
@@ -49,6 +51,16 @@ export const makeSubscriptionWrites = ({ dueWork, limits }: SubscriptionWriteSer
       : dueWork.ensure(dueChangesJob, Partition.forMeteringBucket(id), Effect.succeed(accountName), first)
   }
 
+  /** The changes of when its periods are closed. Sees to it that they are. */
+  const scheduleClosing = Effect.fnUntraced(function* ({ bucketEntry, now }: Write, change: SubscriptionChange) {
+    const { changes, dueTimes } = yield* changeClosings(bucketEntry, [change], now)
+    const { id, accountName } = bucketEntry.value
+    for (const dueOn of dueTimes) {
+      yield* dueWork.ensure(periodsJob, Partition.forMeteringBucket(id), Effect.succeed(accountName), dueOn)
+    }
+    return changes
+  })
+
   /** A change that adds the meters of new overrides to those of the metering bucket. */
   const registerOverrides = (bucketId: string, overrides: Overrides | null | undefined) =>
     overrides == null
@@ -74,6 +86,7 @@ export const makeSubscriptionWrites = ({ dueWork, limits }: SubscriptionWriteSer
     const changes = [
       ...toPreconditions(write),
       subscriptionRecords.insert(value),
+      ...(yield* scheduleClosing(write, { before: undefined, after: value })),
       ...further,
       subscriptionRecords.assertAtMost(undefined, limits.subscriptionsPerMeteringBucket - 1),
       yield* recordSubscriptionEvent("subscription.created", bucketEntry.value, subscription)
@@ -92,6 +105,7 @@ export const makeSubscriptionWrites = ({ dueWork, limits }: SubscriptionWriteSer
     const changes = [
       ...toPreconditions(write),
       subscriptionRecords.replace(entry, value),
+      ...(yield* scheduleClosing(write, { before: entry, after: value })),
       ...further,
       // What no job has noticed yet.
       ...(yield* recordDueChanges(bucketEntry.value, entry.value, externalIds, now)),

@@ -31,6 +31,7 @@ import { Context, Effect, Layer } from "effect"
 import { implementOperations, makeRunRequest } from "../../api/implementOperations.ts"
 import type { Operations } from "../../api/Operations.ts"
 import type { WithRateLimits } from "../../api/withRateLimits.ts"
+import { DueWork } from "../../jobs/DueWork.ts"
 import { readSettledCustomer, readSettledEntitlement } from "../credits/settleCredit.ts"
 import { UseRecorder } from "../groups/UseRecorder.ts"
 import { readSettledQuotas } from "../ledger/readQuotas.ts"
@@ -220,7 +221,13 @@ const make = Effect.gen(function* () {
       withSafeSpan("tollgate.subscriptions.consume")
     )
 
-  const recordEvents = makeRecordEvents({ store, trustedClock, countForCustomer, reportSettled })
+  const recordEvents = makeRecordEvents({
+    store,
+    trustedClock,
+    dueWork: yield* DueWork,
+    countForCustomer,
+    reportSettled
+  })
 
   const reportSettledRequest: Usage["Service"]["reportSettledRequest"] = (bucketId, reservation) => {
     const { subscriptionId } = reservation

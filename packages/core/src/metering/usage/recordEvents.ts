@@ -22,6 +22,7 @@ import {
   type TrustedClock
 } from "@tollgate/store/internal"
 import { DateTime, Effect, Exit, Option } from "effect"
+import type { DueWork } from "../../jobs/DueWork.ts"
 import { readSettledCustomer } from "../credits/settleCredit.ts"
 import { toHour } from "../model/clockSteps.ts"
 import { findUsable } from "../model/customerEntitlements.ts"
@@ -46,6 +47,7 @@ const lanes = 8
 interface Services {
   readonly store: StoreOperations
   readonly trustedClock: TrustedClock["Service"]
+  readonly dueWork: DueWork["Service"]
   readonly countForCustomer: <E extends { readonly _tag: string }>(
     accountName: string,
     bucketId: string,
@@ -163,8 +165,8 @@ const areInPeriods = ({ events, amounts }: Together, { periodStart, periods = {}
   })
 }
 
-export const makeRecordEvents = ({ store, trustedClock, countForCustomer, reportSettled }: Services) => {
-  const recordLateUse = makeRecordLateUse(store)
+export const makeRecordEvents = ({ store, trustedClock, dueWork, countForCustomer, reportSettled }: Services) => {
+  const recordLateUse = makeRecordLateUse(store, dueWork)
   const withLock = makeKeyedLocks()
 
   /** Commits changes that count events, and remembers the events. */

@@ -13,6 +13,7 @@ import {
   type StoreOperations
 } from "@tollgate/store/internal"
 import { DateTime, Effect, Option } from "effect"
+import type { DueWork } from "../../jobs/DueWork.ts"
 import { commitWithTotals } from "../ledger/dayTotals.ts"
 import { prepareHour } from "../ledger/openHours.ts"
 import * as UsageLedger from "../ledger/UsageLedger.ts"
@@ -24,6 +25,7 @@ import { type Amounts, makeQuota, type Quota } from "../model/Quota.ts"
 import { UnknownMeter } from "../model/QuotaError.ts"
 import { getUsageId } from "../model/Subscription.ts"
 import { dayTtlMs, getDayCounter, usageTtlMs } from "../model/usageCounters.ts"
+import { correctLater } from "../periods/correctLater.ts"
 
 /** What was used at a time, in epoch milliseconds. */
 export interface Use {
@@ -105,7 +107,7 @@ interface LateResult {
 }
 
 /** Commits uses of one subscription at once, with further changes. Fails with `StoreConflict` if it is to be tried again. */
-export const makeRecordLateUse = (store: StoreOperations) =>
+export const makeRecordLateUse = (store: StoreOperations, dueWork: DueWork["Service"]) =>
   Effect.fnUntraced(
     function* <E>(
       bucketId: string,
@@ -117,6 +119,7 @@ export const makeRecordLateUse = (store: StoreOperations) =>
       const nowMs = DateTime.toEpochMillis(now)
       const partition = Partition.forMeteringBucket(bucketId)
       const usageId = getUsageId(entitlement.subscription.value)
+      const { accountName } = entitlement.bucketEntry.value
       const limits = Entitlement.limitsAt(entitlement, now)
       const meters = [...new Set(uses.flatMap(({ amounts }) => Object.keys(amounts)))]
       const unknown = meters.find((meter) => !limits.meters.has(meter))
@@ -140,6 +143,7 @@ export const makeRecordLateUse = (store: StoreOperations) =>
           : ledgerRecords.replace(ledger.value, attributed.ledger),
         ...(yield* addToDays(partition, usageId, attributed.days, nowMs)),
         ...(yield* addClosedPeriods(partition, usageId, sums.earlier, nowMs)),
+        ...(yield* correctLater(dueWork, partition, accountName, usageId, [...sums.earlier.keys()], now)),
         ...[...sums.present].map(([meter, by]) =>
           Change.Add({ counter: limits.meters.get(meter)?.counter ?? "", by, ttl: usageTtlMs })
         ),
