@@ -14,7 +14,7 @@ import {
   findUnknown,
   Ids,
   implementOperations,
-  invalidBody,
+  InvalidInput,
   KeyUse,
   Limits,
   listAllPermissions,
@@ -77,12 +77,11 @@ const make = Effect.gen(function* () {
   const known = yield* listAllPermissions
 
   const checkKnown = (permissions: ReadonlyArray<string>) => {
-    const unknown = findUnknown(permissions, known)
-    if (unknown === undefined) return Effect.void
-    const index = permissions.indexOf(unknown)
-    return Effect.fail(
-      invalidBody(`/permissions/${index}`, `no operation of this server needs it; known are ${known.join(", ")}`)
+    const detail = `no operation of this server needs it; known are ${known.join(", ")}`
+    const errors = permissions.flatMap((permission, index) =>
+      findUnknown([permission], known) === undefined ? [] : [{ pointer: `/permissions/${index}`, detail }]
     )
+    return errors.length === 0 ? Effect.void : Effect.fail(new InvalidInput({ errors }))
   }
 
   return Tokens.of(

@@ -108,6 +108,15 @@ describe.each(stores)("tokens, on %s", (_, layer) => {
     expect(JSON.stringify(log)).not.toContain(token)
   })
 
+  it("are refused with every permission that no operation needs", async () => {
+    const { tokens } = gate().account(freshAccount())
+    const permissions = ["keys:raed", "keys:read", "nothing"]
+    const errors = [0, 2].map((index) => ({ pointer: `/permissions/${index}`, detail: expect.any(String) }))
+    await expect(tokens.create({ description: "CI", permissions })).rejects.toMatchObject({ errors })
+    const { id } = await tokens.create({ description: "CI", permissions: ["keys:read"] })
+    await expect(tokens.update(id, { permissions })).rejects.toMatchObject({ errors })
+  })
+
   it("are heeded by a second process within a second from when it began to read", () =>
     Effect.runPromise(
       Effect.gen(function* () {

@@ -298,6 +298,9 @@ describe.each(stores)("usage over HTTP, on %s", (_, store) => {
     for (const [meters, pointer] of settlements) {
       expectProblem(await settle(id, meters), 400, "bad-request", { errors: [expect.objectContaining({ pointer })] })
     }
+    expectProblem(await settle(id, { tokens: 6, requests: 1 }), 400, "bad-request", {
+      errors: ["/meters/tokens", "/meters/requests"].map((pointer) => expect.objectContaining({ pointer }))
+    })
     expectProblem(await call("POST", `${path}/quotas/reservations/${id}/settle`, { body: {} }), 400, "bad-request")
     expectProblem(await release(`${id}?force=true`), 400, "bad-request")
     for (const unknown of ["rsv_x", "a%2Fb", "..%2F..", "x".repeat(1_000), "__proto__", "%F0%9F%92%A9"]) {

@@ -5,7 +5,7 @@
 import {
   type CommitOnce,
   type CommitResult,
-  invalidBody,
+  InvalidInput,
   makeResultCodec,
   Partition,
   retryOnConflict,
@@ -54,17 +54,14 @@ export const toSettledQuotas = (receipt: SettlementReceipt, commitResult: Commit
 }
 
 /** Fails unless every meter was reserved, and at least as much as was used. */
-const checkReserved = ({ meters }: StoredReservation, used: MeterAmounts) =>
-  Effect.forEach(
-    used,
-    ([meter, amount]) => {
-      const reserved = Object.hasOwn(meters, meter) ? (meters[meter] ?? 0) : 0
-      return amount <= reserved
-        ? Effect.void
-        : invalidBody(`/meters/${meter}`, `must be at most ${reserved}, which was reserved`)
-    },
-    { discard: true }
-  )
+const checkReserved = ({ meters }: StoredReservation, used: MeterAmounts): Effect.Effect<void, InvalidInput> => {
+  const errors = [...used].flatMap(([meter, amount]) => {
+    const reserved = Object.hasOwn(meters, meter) ? (meters[meter] ?? 0) : 0
+    const detail = `must be at most ${reserved}, which was reserved`
+    return amount <= reserved ? [] : [{ pointer: `/meters/${meter}`, detail }]
+  })
+  return errors.length === 0 ? Effect.void : Effect.fail(new InvalidInput({ errors }))
+}
 
 export interface ReservationPath {
   readonly bucketId: string
