@@ -58,20 +58,31 @@ const listenToBody = (req: IncomingMessage, { onChunk, onEnd, onError }: BodyLis
   req.on("data", onChunk).once("end", handleEnd).once("error", handleDisconnect).once("close", handleDisconnect).pause()
 }
 
-/** Reads the whole body; resolves with `undefined` if it is longer than `maxBytes`. */
+/**
+ * Reads the whole body; resolves with `undefined` if it is longer than `maxBytes`. Chunks are copied together: a client may send
+ * chunks of one byte, and each that is kept takes 200.
+ */
 export const readAll = (req: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> =>
   new Promise((resolve, reject) => {
-    const chunks: Array<Uint8Array> = []
+    let bytes = new Uint8Array(0)
     let size = 0
     const onChunk = (chunk: Buffer | string) => {
-      const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk
-      size += bytes.byteLength
-      if (size <= maxBytes) return void chunks.push(bytes)
-      stopReading(req)
-      req.pause()
-      resolve(undefined)
+      const part = typeof chunk === "string" ? Buffer.from(chunk) : chunk
+      const end = size + part.byteLength
+      if (end > maxBytes) {
+        stopReading(req)
+        req.pause()
+        return resolve(undefined)
+      }
+      if (end > bytes.byteLength) {
+        const grown = new Uint8Array(Math.min(Math.max(end, 2 * size), maxBytes))
+        grown.set(bytes.subarray(0, size))
+        bytes = grown
+      }
+      bytes.set(part, size)
+      size = end
     }
-    listenToBody(req, { onChunk, onEnd: () => resolve(Buffer.concat(chunks)), onError: reject })
+    listenToBody(req, { onChunk, onEnd: () => resolve(bytes.subarray(0, size)), onError: reject })
     req.resume()
   })
 
