@@ -6,7 +6,7 @@ import { MemoryStore } from "@tollgate/memory"
 import { SqliteStore } from "@tollgate/sqlite"
 import type { StoreOperations } from "@tollgate/store"
 import { copyStore } from "@tollgate/store/copy"
-import { expect, it, onTestFinished } from "vitest"
+import { expect, it, onTestFinished, vi } from "vitest"
 import { secret } from "./stores.ts"
 
 /** Notes the reads of a key bucket. */
@@ -104,3 +104,23 @@ it("a copy of a store, and keys under another secret, are found as before", asyn
   for (const text of texts) expect(await find(after, text), text).toEqual([])
   await target.close()
 })
+
+it("texts that normalization makes 18 times as long cost what others cost, when they are stored and when they are searched", async () => {
+  const opened = await open(MemoryStore.open())
+  // NFKC makes 18 characters of it, and so 4,608 of a value.
+  const tags = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`tag-${index}`, "\ufdfa".repeat(256)]))
+  const folded = vi.spyOn(String.prototype, "toUpperCase")
+  onTestFinished(() => folded.mockRestore())
+  const countFolded = async (work: () => Promise<unknown>): Promise<number> => {
+    folded.mockClear()
+    await work()
+    return folded.mock.calls.length
+  }
+  // 63 terms of 32 characters, and one more of each to see that it is too long. It was 115,200.
+  const maxOfRecord = 63 * 33
+  const create = (name: string) => opened.consumers.create({ name, tags })
+  expect(await countFolded(() => create("consumer-0"))).toBeLessThan(2 * maxOfRecord)
+  for (let index = 1; index < 20; index++) await create(`consumer-${index}`)
+  expect(await countFolded(() => find(opened, "consumer"))).toBeLessThan(20 * maxOfRecord)
+  expect((await find(opened, "\ufdfa")).length).toBe(20)
+}, 60_000)

@@ -11,11 +11,21 @@ const maxLength = 32
 /** More UTF-16 code units than any 32 characters have before they are normalized. */
 const maxUnits = 128
 
-/** Each character by itself: the lower case of a text depends on what is beside a character, and a beginning ends elsewhere. */
-const toPoints = (text: string): ReadonlyArray<string> =>
-  Array.from(text.slice(0, maxUnits).normalize("NFKC")).flatMap((character) =>
-    Array.from(character.toLowerCase().toUpperCase().toLowerCase().replaceAll("\0", "").replaceAll("\u0307", ""))
-  )
+/** The lower case of a character. That of a text depends on what is beside a character, and a beginning ends elsewhere. */
+const toLowerCase = (character: string): ReadonlyArray<string> =>
+  character >= " " && character <= "~"
+    ? [character.toLowerCase()]
+    : Array.from(character.toLowerCase().toUpperCase().toLowerCase().replaceAll("\0", "").replaceAll("\u0307", ""))
+
+/** The first characters, and one more of a text that is too long: NFKC makes 18 of some characters. */
+const toPoints = (text: string): ReadonlyArray<string> => {
+  const points: Array<string> = []
+  for (const character of text.slice(0, maxUnits).normalize("NFKC")) {
+    points.push(...toLowerCase(character))
+    if (points.length > maxLength) break
+  }
+  return points
+}
 
 /** The form in which texts are compared. */
 export const normalizeSearch = (text: string): string => toPoints(text).slice(0, maxLength).join("")
@@ -38,18 +48,6 @@ export interface SearchField {
   readonly range?: string
 }
 
-/** The field by which a search finds a record: one that is the text comes before one that begins with it. */
-export const findMatchedField = (
-  fields: ReadonlyArray<SearchField>,
-  text: string
-): { readonly field: string; readonly isExact: boolean } | undefined => {
-  const has = (matches: (term: string) => boolean) =>
-    fields.find(({ texts }) => texts.some((other) => matches(normalizeSearch(other))))
-  const exact = has((term) => term === text)
-  const matched = exact ?? has((term) => term.startsWith(text))
-  return matched && { field: matched.field, isExact: exact !== undefined }
-}
-
 /**
  * The beginning of the terms that a normalized text finds in a range. A partition with records of several accounts has the
  * name of an account as the scope of a term. Neither contains a slash.
@@ -59,16 +57,37 @@ export const toSearchPrefix = (text: string, { scope = "", range = "" } = {}): s
 /** A record has at most 64 terms; one may be for something else than a text. */
 const maxTextTerms = 63
 
-/** The terms of the fields: those of the first fields come first, if they are too many. One character finds nothing. */
-export const toSearchTerms = (fields: ReadonlyArray<SearchField>, scope = ""): ReadonlyArray<string> => {
-  const terms = new Set<string>()
-  for (const { texts, range = "" } of fields) {
+/** What a record is found by: what the first fields have comes first, if it is too much. One character finds nothing. */
+function* listTerms(
+  fields: ReadonlyArray<SearchField>
+): Generator<{ readonly field: string; readonly range: string; readonly term: string }> {
+  const known = new Set<string>()
+  for (const { field, texts, range = "" } of fields) {
     for (const text of texts) {
       const points = toPoints(text)
       if (points.length < minLength) continue
-      if (terms.size === maxTextTerms) return [...terms]
-      terms.add(toSearchPrefix(points.slice(0, maxLength).join(""), { scope, range }))
+      if (known.size === maxTextTerms) return
+      const term = points.slice(0, maxLength).join("")
+      known.add(`${range}/${term}`)
+      yield { field, range, term }
     }
   }
-  return [...terms]
+}
+
+/** The terms of the fields. */
+export const toSearchTerms = (fields: ReadonlyArray<SearchField>, scope = ""): ReadonlyArray<string> => [
+  ...new Set(Array.from(listTerms(fields), ({ range, term }) => toSearchPrefix(term, { scope, range })))
+]
+
+/** The field by which a search finds a record: one that is the text comes before one that begins with it. */
+export const findMatchedField = (
+  fields: ReadonlyArray<SearchField>,
+  text: string
+): { readonly field: string; readonly isExact: boolean } | undefined => {
+  let matched: string | undefined
+  for (const { field, term } of listTerms(fields)) {
+    if (term === text) return { field, isExact: true }
+    if (matched === undefined && term.startsWith(text)) matched = field
+  }
+  return matched === undefined ? undefined : { field: matched, isExact: false }
 }

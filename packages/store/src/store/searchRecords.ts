@@ -2,6 +2,7 @@
  * Finds the values of a collection by a text: one call reads search terms, and one reads records.
  */
 import { Effect } from "effect"
+import { forEachInPieces } from "../runtime/turns.ts"
 import { findMatchedField, normalizeSearch, type SearchField, toSearchPrefix } from "../schema/searchText.ts"
 import type { Collection, Entry } from "./Collection.ts"
 import type { Partition } from "./Partition.ts"
@@ -39,27 +40,26 @@ export const rankMatches = (
   return [...new Set(ranked.map(({ key }) => key))].slice(0, limit)
 }
 
-/** Decodes records in their order. One that was changed since its terms were read may have others. */
+/** Decodes records in their order, in pieces. One that was changed since its terms were read may have others. */
 export const decodeFound = <A>(
   collection: Collection<A>,
   records: ReadonlyArray<StoreRecord | undefined>,
   text: string,
   getFields: (value: A) => ReadonlyArray<SearchField>
-) =>
-  Effect.map(
-    Effect.forEach(
-      takePage(
-        records.filter((record) => record !== undefined),
-        records.length
-      ),
-      collection.decode
-    ),
-    (entries: ReadonlyArray<Entry<A>>) =>
-      entries.flatMap(({ value }): ReadonlyArray<Found<A>> => {
-        const found = findMatchedField(getFields(value), text)
-        return found === undefined ? [] : [{ value, matched: found.field, isExact: found.isExact }]
-      })
+) => {
+  const toFound = ({ value }: Entry<A>): ReadonlyArray<Found<A>> => {
+    const found = findMatchedField(getFields(value), text)
+    return found === undefined ? [] : [{ value, matched: found.field, isExact: found.isExact }]
+  }
+  const page = takePage(
+    records.filter((record) => record !== undefined),
+    records.length
   )
+  return Effect.map(
+    forEachInPieces(page, (record) => Effect.map(collection.decode(record), toFound)),
+    (found): ReadonlyArray<Found<A>> => found.flat()
+  )
+}
 
 /** What a search looks for in a collection, and what it makes of it. */
 export interface SearchPart<B> {
