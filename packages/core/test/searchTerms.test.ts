@@ -6,6 +6,7 @@ import { MemoryStore } from "@tollgate/memory"
 import { SqliteStore } from "@tollgate/sqlite"
 import type { StoreOperations } from "@tollgate/store"
 import { copyStore } from "@tollgate/store/copy"
+import { measureTurns } from "@tollgate/testing"
 import { expect, it, onTestFinished, vi } from "vitest"
 import { secret } from "./stores.ts"
 
@@ -123,4 +124,22 @@ it("texts that normalization makes 18 times as long cost what others cost, when 
   for (let index = 1; index < 20; index++) await create(`consumer-${index}`)
   expect(await countFolded(() => find(opened, "consumer"))).toBeLessThan(20 * maxOfRecord)
   expect((await find(opened, "\ufdfa")).length).toBe(20)
+}, 60_000)
+
+it("a search of a whole account is made in pieces", async () => {
+  const gate = await createTollgate({ store: MemoryStore.open(), secret, background: false })
+  onTestFinished(() => gate.close())
+  const account = gate.account("acme")
+  for (let bucket = 0; bucket < 100; bucket++) {
+    const { consumers } = account.keyBucket(`bucket-${bucket}`)
+    for (let index = 0; index < 20; index++) await consumers.create({ name: `consumer-${index}` })
+  }
+  const shares: Array<number> = []
+  for (let count = 0; count < 3; count++) {
+    const { longestCpu, totalCpu, result } = await measureTurns(() => account.search("consumer"))
+    expect(result.data).toHaveLength(20)
+    shares.push(longestCpu / totalCpu)
+  }
+  // All of it was one turn. A collection of garbage may fall into any.
+  expect(Math.min(...shares)).toBeLessThan(0.5)
 }, 60_000)

@@ -66,6 +66,9 @@ export const BodyLimit = Context.Reference<number | undefined>("@tollgate/core/a
   defaultValue: () => undefined
 })
 
+/** Marks an endpoint that reads much, and is no list: it takes turns with the lists of its account. */
+export const ReadsMuch = Context.Reference<boolean>("@tollgate/core/api/ReadsMuch", { defaultValue: () => false })
+
 /** What the parameters in the paths of endpoints are, if their names do not say it. */
 export const PathParameters = Context.Reference<Readonly<Record<string, string>>>("@tollgate/core/api/PathParameters", {
   defaultValue: () => ({})

@@ -18,7 +18,8 @@ import {
   PathParameters,
   Permission,
   type PermissionsByRequest,
-  Portal
+  Portal,
+  ReadsMuch
 } from "./Owner.ts"
 import { getInProcessFields, getParameterDocs } from "./parameters.ts"
 import { getToCsv } from "./withCsv.ts"
@@ -74,6 +75,8 @@ export interface OperationDescription {
   readonly takesTags: boolean
   /** Whether it returns one page of a list, from an offset. */
   readonly isPaged: boolean
+  /** Whether it reads as much as a list. */
+  readonly readsMuch: boolean
   /** Maximum bytes of the body, if it is less than that of the server. */
   readonly bodyLimit: number | undefined
   /** Whether the body may be omitted, because all its fields are optional. */
@@ -200,6 +203,7 @@ const describe = (
     isIdempotent: headerNames.includes("idempotencyKey"),
     takesTags: queryNames.includes("tags") || queryNames.includes("ifTags"),
     isPaged: queryNames.includes("offset"),
+    readsMuch: Context.get(annotations, ReadsMuch),
     bodyLimit: Context.get(annotations, BodyLimit),
     isBodyOptional:
       payload !== undefined &&

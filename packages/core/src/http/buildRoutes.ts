@@ -214,8 +214,8 @@ export const buildRoutes = Effect.fnUntraced(function* ({
     const payloadSchema = getPayloadSchema(description)
     const decodePayload = payloadSchema && makeDecoder(toCodec(payloadSchema), "body", description.payloadParseOptions)
     const encodeResult = makeResultEncoder(description, locations[description.id])
-    /** Pages, and series of usage: what may be large. */
-    const isList = description.isPaged || description.response.toCsv !== undefined
+    /** Pages, series of usage and searches: what may be large, or take long. */
+    const isList = description.isPaged || description.readsMuch || description.response.toCsv !== undefined
 
     const decodeRequest = (
       { headers }: TransportRequest,

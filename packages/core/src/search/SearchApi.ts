@@ -8,7 +8,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authenticated } from "../api/Authenticated.ts"
 import type { CheckMethods, Expect } from "../api/checkMethods.ts"
 import type { CallOptions } from "../api/Methods.ts"
-import { NeedsNoPermission, Owner } from "../api/Owner.ts"
+import { NeedsNoPermission, Owner, ReadsMuch } from "../api/Owner.ts"
 import { parameters } from "../api/parameters.ts"
 
 export const SearchResults = Schema.Struct({
@@ -54,6 +54,7 @@ export class SearchApi extends HttpApiGroup.make("search")
   )
   .middleware(Authenticated)
   .annotate(NeedsNoPermission, true)
+  .annotate(ReadsMuch, true)
   .annotate(Owner, "account")
   .annotateMerge(OpenApi.annotations({ title: "Search", description: "Finds what an account has." })) {}
 

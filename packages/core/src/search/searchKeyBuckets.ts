@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { type FoundConsumer, findConsumers } from "../consumers/searchConsumers.ts"
 import { byAccount, keyBucketRecords } from "../keys/keyBucketRecords.ts"
 import type { SearchItem, SearchSource } from "./SearchSource.ts"
-import { bucketConcurrency, maxBuckets } from "./searchBounds.ts"
+import { maxBuckets, searchBuckets } from "./searchBounds.ts"
 
 const toItem = (keyBucketName: string, { consumer, key, matched, isExact }: FoundConsumer): SearchItem => {
   const { id, name } = consumer
@@ -25,13 +25,10 @@ export const searchKeyBuckets: SearchSource = Effect.fnUntraced(function* ({ acc
     limit: maxBuckets,
     descending: true
   })
-  const found = yield* Effect.forEach(
-    buckets.entries,
-    ({ value }) =>
-      Effect.map(findConsumers(value, text, limit, mayReadKeys), (consumers) =>
-        consumers.map((consumer) => toItem(value.bucketName, consumer))
-      ),
-    { concurrency: bucketConcurrency }
+  const found = yield* searchBuckets(buckets.entries, ({ value }) =>
+    Effect.map(findConsumers(value, text, limit, mayReadKeys), (consumers) =>
+      consumers.map((consumer) => toItem(value.bucketName, consumer))
+    )
   )
   return found.flat().toSorted((left, right) => Number(right.isExact) - Number(left.isExact))
 })

@@ -10,7 +10,7 @@ import { getPlanSearchFields, planRecords } from "../metering/model/planRecords.
 import type { StoredSubscription } from "../metering/model/Subscription.ts"
 import { getSubscriptionSearchFields, subscriptionRecords } from "../metering/model/subscriptionRecords.ts"
 import type { SearchItem, SearchSource } from "./SearchSource.ts"
-import { bucketConcurrency, maxBuckets } from "./searchBounds.ts"
+import { maxBuckets, searchBuckets } from "./searchBounds.ts"
 
 const permission = "metering:read"
 
@@ -54,7 +54,7 @@ export const searchMeteringBuckets: SearchSource = Effect.fnUntraced(function* (
     limit: maxBuckets,
     descending: true
   })
-  const found = yield* Effect.forEach(
+  const found = yield* searchBuckets(
     buckets.entries.filter(({ value }) => !value.deleting),
     ({ value: { bucket } }) =>
       searchParts(Partition.forMeteringBucket(bucket.id), limit, [
@@ -69,8 +69,7 @@ export const searchMeteringBuckets: SearchSource = Effect.fnUntraced(function* (
           getFields: getPlanSearchFields,
           toItem: (found) => toPlanItem(bucket.id, found)
         })
-      ]),
-    { concurrency: bucketConcurrency }
+      ])
   )
   return found.flat()
 })
