@@ -46,6 +46,13 @@ const constants: ReadonlyArray<Constant> = [
   ["Values of a JSON body, at all levels", "", "store/src/schema/SafeJson.ts", "maxValues"],
   ["Body of $verify and of a session of the console", "bytes", "core/src/api/Owner.ts", "shortBody"],
   [
+    "JSON bodies of an account at once, without those of up to 16 KiB",
+    "MiB",
+    "core/src/http/lanes.ts",
+    "maxBodyBytes",
+    1024 * 1024
+  ],
+  [
     "Requests of a connection that wait, above which it is paused",
     "",
     "store/src/runtime/RequestBatches.ts",

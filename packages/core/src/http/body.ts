@@ -10,6 +10,7 @@ import {
   invalidBody,
   maxDepth,
   maxValues,
+  nextTurn,
   PayloadTooLarge,
   RequestTimeout,
   type TransportRequest,
@@ -24,6 +25,9 @@ export interface JsonBody {
   readonly text: string
   readonly value: unknown
 }
+
+/** A body that is longer is one of few of its account, and read in a turn of its own: parsing cannot be divided. */
+export const shortBodyBytes = 16 * 1024
 
 const emptyBody: JsonBody = { text: "{}", value: {} }
 
@@ -114,6 +118,10 @@ export const readJsonBody = (
   return Effect.flatMap(
     readBytesInTime(readBytes, limit),
     (bytes): Effect.Effect<JsonBody, BodyError> =>
-      bytes === undefined ? Effect.fail(new PayloadTooLarge({ maxBytes: limit })) : parseJsonBody(bytes)
+      bytes === undefined
+        ? Effect.fail(new PayloadTooLarge({ maxBytes: limit }))
+        : bytes.byteLength <= shortBodyBytes
+          ? parseJsonBody(bytes)
+          : Effect.flatMap(nextTurn, () => parseJsonBody(bytes))
   )
 }

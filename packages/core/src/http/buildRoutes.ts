@@ -32,12 +32,12 @@ import type { WithRateLimits } from "../api/withRateLimits.ts"
 import { CurrentActor } from "../outbox/CurrentActor.ts"
 import { formatRateLimitHeaders } from "../rateLimits/rateLimitHeaders.ts"
 import { checkRequest, findRefusal, toCallerScope } from "./authorizeCaller.ts"
-import type { BodyError } from "./body.ts"
+import { type BodyError, shortBodyBytes } from "./body.ts"
 import { isCrossSite } from "./crossSite.ts"
 import { encodePage, isPage, type Page } from "./encodePage.ts"
 import { makeEventStreams } from "./eventStreams.ts"
 import { makeRunIdempotent } from "./idempotency.ts"
-import { makeListLanes } from "./listLanes.ts"
+import { bodyLanes, listLanes, makeLanes } from "./lanes.ts"
 import { RequestContext } from "./RequestContext.ts"
 import { streamLines } from "./streamLines.ts"
 
@@ -181,6 +181,14 @@ const rejectCrossSite = Effect.fail(
   })
 )
 
+/** What a body counts that does not say how long it is, which most of HTTP/2 do not. */
+const unknownBytes = 256 * 1024
+
+const getBodyBytes = (headers: TransportRequest["headers"], limit = Number.POSITIVE_INFINITY): number => {
+  const length = Number(headers["content-length"])
+  return Math.min(length >= 0 ? length : unknownBytes, limit)
+}
+
 /** Items of a list that is streamed, read at a time. */
 const linesAtATime = 100
 
@@ -204,7 +212,8 @@ export const buildRoutes = Effect.fnUntraced(function* ({
 }: RouteImplementations) {
   const { authenticate } = yield* Authenticator
   const runIdempotent = makeRunIdempotent()
-  const listInTurn = makeListLanes()
+  const listInTurn = makeLanes(listLanes)
+  const readInTurn = makeLanes(bodyLanes)
   const streamEvents = makeEventStreams()
 
   const buildRoute = (description: OperationDescription): RouteHandler => {
@@ -318,6 +327,12 @@ export const buildRoutes = Effect.fnUntraced(function* ({
       })
     })
 
+    const inTurn = <E, R>(response: Effect.Effect<TransportResponse, E, R>, { headers }: TransportRequest) => {
+      if (isList) return listInTurn(response)
+      const bytes = decodePayload === undefined ? 0 : getBodyBytes(headers, description.bodyLimit)
+      return bytes <= shortBodyBytes ? response : readInTurn(response, bytes)
+    }
+
     return (request, match) => {
       if (isCrossSite(request)) return rejectCrossSite
       return Effect.flatMap(authenticate(request), (principal) => {
@@ -331,7 +346,7 @@ export const buildRoutes = Effect.fnUntraced(function* ({
             : hasLines && (prefersType(linesType, accept) || isCsv)
               ? handleLines(principal, request, match, isCsv)
               : handle(principal, request, match)
-        return Effect.updateContext(isList ? listInTurn(response) : response, withPrincipal(principal))
+        return Effect.updateContext(inTurn(response, request), withPrincipal(principal))
       })
     }
   }

@@ -4,6 +4,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { ConfigurationError, ConsumerNotFound, createTollgate } from "@tollgate/core"
 import { MemoryStore } from "@tollgate/memory"
+import { measureTurns } from "@tollgate/testing"
 import { grants, secret } from "../stores.ts"
 import { makeClient } from "./client.ts"
 
@@ -83,6 +84,20 @@ describe("a body of a megabyte", () => {
     // Usually as much. It was 30 times as much when the characters of the text were listed and sorted.
     expect(invalid).toBeLessThan(unread * 8)
   })
+
+  it("is parsed in a turn of its own, however many arrive at once", async () => {
+    const raw = `{${Array.from({ length: 30_000 }, (_, index) => `"k${index}":1`).join()}}`
+    const shares: Array<number> = []
+    for (let count = 0; count < 2; count++) {
+      const { longestCpu, totalCpu, result } = await measureTurns(() =>
+        Promise.all(Array.from({ length: 6 }, () => call("POST", consumers, { raw })))
+      )
+      expect(result.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 400))
+      shares.push(longestCpu / totalCpu)
+    }
+    // All six were parsed in one turn. A collection of garbage may fall into any.
+    expect(Math.min(...shares)).toBeLessThan(0.5)
+  }, 60_000)
 
   it("is too large where a body is always short, also without a credential", async () => {
     const raw = JSON.stringify({ key: "x".repeat(5_000) })
