@@ -30,6 +30,7 @@ import {
   Portal,
   page,
   parameters,
+  RateLimited,
   Timestamp,
   type WriteCallOptions
 } from "@tollgate/core/module"
@@ -111,7 +112,7 @@ export class PortalApi extends HttpApiGroup.make("portal")
       headers: idempotencyKeyHeader,
       payload: PortalKeyName,
       success: PortalKey,
-      error: [ConsumerNotFound, KeyLimitReached, LimitReached, ...idempotencyErrors, ...bodyErrors]
+      error: [ConsumerNotFound, KeyLimitReached, LimitReached, RateLimited, ...idempotencyErrors, ...bodyErrors]
     })
       .annotate(Portal, ["keys:write"])
       .annotate(OpenApi.Summary, "Create a key as a customer")
@@ -125,7 +126,7 @@ export class PortalApi extends HttpApiGroup.make("portal")
       query: noQuery,
       payload: PortalKeyName,
       success: PortalKey,
-      error: [ConsumerNotFound, KeyNotFound, LimitReached, ...bodyErrors]
+      error: [ConsumerNotFound, KeyNotFound, LimitReached, RateLimited, ...bodyErrors]
     })
       .annotate(Portal, ["keys:write"])
       .annotate(OpenApi.Summary, "Rename a key as a customer")
@@ -141,6 +142,7 @@ export class PortalApi extends HttpApiGroup.make("portal")
         KeyNotActive,
         KeyLimitReached,
         LimitReached,
+        RateLimited,
         ...idempotencyErrors,
         ...bodyErrors
       ]
@@ -156,7 +158,7 @@ export class PortalApi extends HttpApiGroup.make("portal")
       params: keyParams,
       query: noQuery,
       success: HttpApiSchema.NoContent,
-      error: [ConsumerNotFound, KeyNotFound]
+      error: [ConsumerNotFound, KeyNotFound, RateLimited]
     })
       .annotate(Portal, ["keys:write"])
       .annotate(OpenApi.Summary, "Revoke a key as a customer")
@@ -207,7 +209,7 @@ export class PortalApi extends HttpApiGroup.make("portal")
       params: consumerParams,
       payload: PortalPlanChange,
       success: PortalPlanChanged,
-      error: [ConsumerNotFound, MeteringBucketNotFound, PlanNotOffered, PlanChangeRefused, ...bodyErrors]
+      error: [ConsumerNotFound, MeteringBucketNotFound, PlanNotOffered, PlanChangeRefused, RateLimited, ...bodyErrors]
     })
       .annotate(Portal, ["plan:change"])
       .annotate(OpenApi.Summary, "Choose a plan as a customer")

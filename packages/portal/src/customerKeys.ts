@@ -4,6 +4,7 @@
 import { type ApiKey, ApiKeys } from "@tollgate/core/effect"
 import { implementOperations, omitUndefined, SecretBox, Store } from "@tollgate/core/module"
 import { Effect } from "effect"
+import { makeLimitChange } from "./customerChanges.ts"
 import { PortalApi } from "./PortalApi.ts"
 import { defaultGraceSeconds, type PortalKey } from "./PortalKey.ts"
 import type { PortalOptions } from "./portalOptions.ts"
@@ -26,6 +27,7 @@ export const makeCustomerKeys = ({ maxKeys = defaultMaxKeys, keyScopes }: Portal
     const store = yield* Store
     const secretBox = yield* SecretBox
     const keys = yield* ApiKeys
+    const limitChange = makeLimitChange(store)
 
     return implementOperations(PortalApi, { store, secretBox })({
       listKeys: Effect.fnUntraced(function* ({ params, query }) {
@@ -34,20 +36,28 @@ export const makeCustomerKeys = ({ maxKeys = defaultMaxKeys, keyScopes }: Portal
       }),
 
       createKey: ({ params, payload: { name } }, once) =>
-        keys.own.create(once, toPortalKey, params, { description: name, maxKeys, scopes: keyScopes }),
+        limitChange(
+          params,
+          keys.own.create(once, toPortalKey, params, { description: name, maxKeys, scopes: keyScopes })
+        ),
 
       renameKey: Effect.fnUntraced(function* ({ params, payload: { name } }) {
-        const renamed = yield* keys
+        const rename = keys
           .update({ params, payload: { description: name } })
           .pipe(
             Effect.catchTags({ KeyValueTaken: Effect.die, KeyLimitReached: Effect.die, VersionMismatch: Effect.die })
           )
+        const renamed = yield* limitChange(params, rename)
         return toPortalKey(renamed.value)
       }),
 
       rollKey: ({ params, payload: { expiresIn = defaultGraceSeconds } }, once) =>
-        keys.own.roll(once, toPortalKey, params, { graceMs: expiresIn * 1_000, maxKeys: 2 * maxKeys }),
+        limitChange(
+          params,
+          keys.own.roll(once, toPortalKey, params, { graceMs: expiresIn * 1_000, maxKeys: 2 * maxKeys })
+        ),
 
-      revokeKey: ({ params }) => keys.remove({ params }).pipe(Effect.catchTag("VersionMismatch", Effect.die))
+      revokeKey: ({ params }) =>
+        limitChange(params, keys.remove({ params }).pipe(Effect.catchTag("VersionMismatch", Effect.die)))
     })
   })

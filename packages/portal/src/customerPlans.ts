@@ -4,6 +4,7 @@
 import { Customers, Plans, type Subscription } from "@tollgate/core/effect"
 import { abortablePromise, implementOperations, omitUndefined, Store } from "@tollgate/core/module"
 import { Effect } from "effect"
+import { makeLimitChange } from "./customerChanges.ts"
 import { makeFindCustomer } from "./customerUsage.ts"
 import { PortalApi } from "./PortalApi.ts"
 import { PlanChangeRefused, PlanNotOffered } from "./PortalError.ts"
@@ -26,6 +27,7 @@ export const makeCustomerPlans = (options: PortalOptions) =>
     const customers = yield* Customers
     const plans = yield* Plans
     const findCustomer = yield* makeFindCustomer(options)
+    const limitChange = makeLimitChange(store)
     const { plans: offers = [], onPlanChange } = options
 
     const findOffer = (planExternalIds: ReadonlyArray<string>): OfferedPlan | undefined =>
@@ -98,14 +100,17 @@ export const makeCustomerPlans = (options: PortalOptions) =>
         const { session, bucketId, customerKey } = yield* findCustomer(params)
         const { accountName, bucketName: keyBucketName, consumerName } = params
         const { url, refused } =
-          (yield* callHost({
-            accountName,
-            keyBucketName,
-            consumerName,
-            customerKey,
-            plan,
-            ...omitUndefined({ meteringBucketId: bucketId, name: session?.name })
-          })) ?? {}
+          (yield* limitChange(
+            params,
+            callHost({
+              accountName,
+              keyBucketName,
+              consumerName,
+              customerKey,
+              plan,
+              ...omitUndefined({ meteringBucketId: bucketId, name: session?.name })
+            })
+          )) ?? {}
         if (refused !== undefined) return yield* new PlanChangeRefused({ detail: refused })
         if (url !== undefined && !isSafeTarget(url)) return yield* rejectTarget
         return omitUndefined({ url })

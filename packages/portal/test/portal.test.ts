@@ -7,6 +7,7 @@ import { MemoryStore } from "@tollgate/memory"
 import { customerPortal, type PortalModule, type PortalOptions } from "@tollgate/portal"
 import { portalClient } from "@tollgate/portal/client"
 import type { StoreOperations } from "@tollgate/store"
+import { Effect } from "effect"
 import { describe, expect, it, onTestFinished, vi } from "vitest"
 import { serveGate } from "../../core/test/http/serveGate.ts"
 
@@ -433,5 +434,59 @@ describe("a client", () => {
     expect(await portal.quotas("production", "alice")).toEqual({ data: [] })
     expect(await portal.plans("production", "alice")).toEqual({ data: [] })
     expect((await portal.refusals("production", "alice")).data).toEqual([])
+  })
+})
+
+describe("a hostile customer", () => {
+  it("cannot push what others did out of the log: it changes 30 things at once, and then one a minute", async () => {
+    const { gate, acme, production } = await open()
+    const { token } = await acme.portalSessions.create("production", "alice")
+    const other = await acme.portalSessions.create("production", "bob")
+    const [{ id = "" } = {}] = (await production.keys.list("alice")).data
+    const rename = (as: string, consumer = "alice", keyId = id) =>
+      send(gate, as, "PATCH", `${consumer}/portal/keys/${keyId}`, { name: "again" })
+    for (let count = 0; count < 30; count++) expect((await rename(token)).status).toBe(200)
+    const second = await acme.portalSessions.create("production", "alice")
+    for (const refused of [await rename(token), await rename(second.token)]) {
+      expect(refused).toMatchObject({ status: 429, json: { code: "rate-limited", limit: "portal-changes" } })
+    }
+    for (const [method, path, body] of [
+      ["POST", "alice/portal/keys", { name: "another" }],
+      ["POST", `alice/portal/keys/${id}/roll`, {}],
+      ["DELETE", `alice/portal/keys/${id}`, undefined]
+    ] as const) {
+      expect((await send(gate, token, method, path, body)).status, path).toBe(429)
+    }
+    expect((await send(gate, token, "GET", "alice/portal/keys")).json.total).toBe(1)
+    // Neither other customers nor the host are limited by it.
+    expect((await send(gate, other.token, "POST", "bob/portal/keys", { name: "mine" })).status).toBe(200)
+    expect((await rename(management)).status).toBe(200)
+    await vi.waitFor(async () => {
+      expect((await acme.events.list({ type: "key.updated" })).total).toBe(31)
+    }, 5_000)
+  })
+
+  it("cannot take the turns in which its host's lists are read", async () => {
+    const inner = MemoryStore.open()
+    const { promise: unblocked, resolve: unblock } = Promise.withResolvers<void>()
+    let isBlocked = false
+    const blocked = Effect.suspend(() => (isBlocked ? Effect.promise(() => unblocked) : Effect.void))
+    const store: StoreOperations = {
+      ...inner,
+      list: (...args) => Effect.andThen(args[0].startsWith("keys/") ? blocked : Effect.void, inner.list(...args))
+    }
+    const gate = await openOn(store, {})
+    const acme = gate.account("acme")
+    await acme.keyBucket("production").consumers.create({ name: "alice" }, { withApiKey: true })
+    const { token } = await acme.portalSessions.create("production", "alice")
+    isBlocked = true
+    const lists = Array.from({ length: 300 }, () => send(gate, token, "GET", "alice/portal/keys"))
+    // As many as may run and wait are there when others are refused.
+    expect((await Promise.race(lists)).status).toBe(503)
+    isBlocked = false
+    expect((await send(gate, management, "GET", "")).status).toBe(200)
+    unblock()
+    const statuses = (await Promise.all(lists)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(260)
   })
 })

@@ -86,6 +86,7 @@ const constants: ReadonlyArray<Constant> = [
   ["Keys in one request, or in one import", "", "core/src/records/ApiKey.ts", "maxKeysPerRequest"],
   ["URL of a webhook", "characters", "webhooks/src/Webhook.ts", "maxUrlLength"],
   ["Keys of a consumer", "", "core/src/records/ApiKey.ts", "maxKeysPerConsumer"],
+  ["Changes of a customer in its portal at once", "", "portal/src/customerChanges.ts", "burst"],
   ['"Last used" of a key', "days", "core/src/keys/KeyUse.ts", "ttl", 24 * 60 * 60 * 1000],
   ["Subscriptions considered for a customer", "", "core/src/metering/model/customerEntitlements.ts", "maxPerStatus"],
   [

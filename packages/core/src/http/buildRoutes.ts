@@ -166,13 +166,19 @@ const makeResultEncoder = ({ id, response }: OperationDescription, locate: Locat
     )
 }
 
+/** Customers in their portal cannot take the turns of the account that they belong to. */
+const toWorkOwner = ({ account, id, portal }: CallerShape): string => {
+  if (portal !== undefined) return `${account}/portal`
+  return account === "*" ? id : account
+}
+
 const withPrincipal =
   (principal: CallerShape) =>
   (context: Context.Context<RequestContext>): Context.Context<RequestContext | Principal> =>
     context.pipe(
       Context.add(Principal, principal),
       Context.add(CurrentActor, omitUndefined({ type: "token" as const, id: principal.id, name: principal.name })),
-      Context.add(WorkOwner, principal.account === "*" ? principal.id : principal.account)
+      Context.add(WorkOwner, toWorkOwner(principal))
     )
 
 const rejectCrossSite = Effect.fail(

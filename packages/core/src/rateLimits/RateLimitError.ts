@@ -9,8 +9,8 @@ export class RateLimited extends defineError<RateLimited>()(
     status: 429,
     title: "Too many requests",
     meaning:
-      "A rate limit of a plan or of a route is exhausted, the subscription has too many requests in flight, or the " +
-      "account has too many open streams of events. " +
+      "A rate limit of a plan, of a route or of the portal is exhausted, the subscription has too many requests in flight, " +
+      "or the account has too many open streams of events. " +
       "Nothing was counted.",
     remedy:
       "Wait for `retryAfterMs`, or the seconds in `Retry-After`, and send the request again. If `limit` is " +
@@ -21,8 +21,8 @@ export class RateLimited extends defineError<RateLimited>()(
   {
     limit: Schema.String.annotate({
       description:
-        "The name of the rate limit; `open-reservations` if the subscription has 1,000 requests in flight, and " +
-        "`open-streams` if the account follows 20 logs."
+        "The name of the rate limit; `open-reservations` if the subscription has 1,000 requests in flight, " +
+        "`open-streams` if the account follows 20 logs, and `portal-changes` if a customer changes too much in its portal."
     }),
     retryAfterMs: Schema.Finite.annotate({ description: "Milliseconds after which the request can succeed." })
   }
