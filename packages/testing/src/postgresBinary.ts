@@ -3,7 +3,7 @@
  * brings, and those that are installed on the machine.
  */
 import { execFileSync } from "node:child_process"
-import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, globSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { findOnPath, installPackage } from "./programs.ts"
 
@@ -52,6 +52,13 @@ export const listPostgres = (
     .flatMap(readInstallation)
     .filter(({ version }) => Number.parseInt(version, 10) >= oldestVersion)
     .sort((left, right) => right.version.localeCompare(left.version, "en", { numeric: true }))
+
+/** The supported versions before the newest, from npm. They are large, so only the test that needs them installs them. */
+export const installOlderPostgres = (): ReadonlyArray<PostgresInstallation> => {
+  const folder = join(import.meta.dirname, "../../../test-external/postgres")
+  execFileSync("npm", ["install", "--no-audit", "--no-fund"], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] })
+  return listPostgres(globSync(join(folder, "node_modules/postgres*/native/bin")))
+}
 
 /** Installs the server without the database cluster that the Debian package creates and starts by default. */
 const installPostgres = (): void => {

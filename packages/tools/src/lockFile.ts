@@ -3,7 +3,6 @@
  * `npm ci` fails and `npm install` changes the file. `npm run complete:lock` adds them, with the platform in their names.
  */
 import { readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
 
 interface LockedPackage {
   readonly version?: string
@@ -19,8 +18,7 @@ export interface LockFile {
   readonly packages: Readonly<Record<string, LockedPackage>>
 }
 
-export const readLockFile = (folder = "."): LockFile =>
-  JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8"))
+export const readLockFile = (path = "package-lock.json"): LockFile => JSON.parse(readFileSync(path, "utf8"))
 
 /** The paths where Node looks for a package that the one at `path` imports, the nearest first. */
 const listLookups = (path: string, name: string): ReadonlyArray<string> => {

@@ -11,19 +11,18 @@ const listPackagesOfPlatforms = (lockFile: LockFile) =>
   )
 
 it.each([
-  [".", 50],
-  ["test-external/postgres", 8]
-])("package-lock.json in %s has the platform of every package that is for one", (folder, atLeast) => {
-  const packages = listPackagesOfPlatforms(readLockFile(folder))
+  ["package-lock.json", 50],
+  ["test-external/postgres/package-lock.json", 8]
+])("%s has the platform of every package that is for one", (path, atLeast) => {
+  const packages = listPackagesOfPlatforms(readLockFile(path))
   expect(packages.length).toBeGreaterThan(atLeast)
   expect(packages.filter(([, { os, cpu }]) => os === undefined || cpu === undefined)).toEqual([])
 })
 
 it("PostgreSQL of the store tests is locked for each version and platform", () => {
-  const locked = listPackagesOfPlatforms(readLockFile("test-external/postgres")).map(([path, { version }]) => [
-    path.replace("node_modules/", ""),
-    Number.parseInt(version ?? "", 10)
-  ])
+  const locked = listPackagesOfPlatforms(readLockFile("test-external/postgres/package-lock.json")).map(
+    ([path, { version }]) => [path.replace("node_modules/", ""), Number.parseInt(version ?? "", 10)]
+  )
   const versions = [15, 16, 17].flatMap((version) =>
     ["darwin-arm64", "linux-arm64", "linux-x64"].map((platform) => [`postgres${version}-${platform}`, version])
   )

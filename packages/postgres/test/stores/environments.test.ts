@@ -1,7 +1,8 @@
 import { PostgresStore, type PostgresStoreOptions } from "@tollgate/postgres"
 import { storeContract } from "@tollgate/store-testkit"
-import { installPostgresVersions, startPgBouncer, startPostgres } from "@tollgate/testing"
+import { installOlderPostgres, startPgBouncer, startPostgres } from "@tollgate/testing"
 import { Effect, Layer } from "effect"
+import { expect, it } from "vitest"
 
 const server = startPostgres()
 
@@ -30,8 +31,13 @@ storeContract(
   { clock: "server" }
 )
 
-// `npm test` runs the contract on the newest version.
-for (const installation of installPostgresVersions()) {
+const olderVersions = installOlderPostgres()
+
+it("npm has the supported versions before the newest for this machine", () => {
+  expect(olderVersions.map(({ version }) => Number.parseInt(version, 10))).toEqual([17, 16, 15])
+})
+
+for (const installation of olderVersions) {
   storeContract(
     `PostgreSQL ${installation.version}`,
     Layer.unwrap(Effect.map(startPostgres({ installation }), ({ url }) => layer(url))),

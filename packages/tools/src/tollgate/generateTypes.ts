@@ -59,14 +59,9 @@ export const generateTypes = (program = createProgram(), isForComparison = false
     files.set(path, `${lines.join("\n")}\n`)
   }
   for (const [name, { imports, declarations }] of types.output.files) {
-    const lines = [...imports].flatMap(([module, clauses]) => {
-      const named = [...clauses].filter((clause) => clause !== "" && !clause.startsWith("*"))
-      const spaces = [...clauses].filter((clause) => clause.startsWith("*"))
-      return [
-        ...(named.length > 0 ? [`import type { ${named.join(", ")} } from "${module}"`] : []),
-        ...spaces.map((clause) => `import type ${clause} from "${module}"`),
-        ...(clauses.has("") && clauses.size === 1 ? [`import type {} from "${module}"`] : [])
-      ]
+    const lines = [...imports].map(([module, clauses]) => {
+      const named = [...clauses].filter((clause) => clause !== "").join(", ")
+      return `import type {${named && ` ${named} `}} from "${module}"`
     })
     files.set(`types/${name}.d.ts`, indent(`${[...lines, ...declarations].join("\n")}\nexport {}\n`))
   }

@@ -47,18 +47,6 @@ const printUnion = (context: Context, { types }: ts.UnionType, at: ts.Node): str
   return parts.length === 0 ? undefined : parts.map((part) => (part.includes("=>") ? `(${part})` : part)).join(" | ")
 }
 
-const printTuple = (context: Context, type: ts.TypeReference, at: ts.Node): string => {
-  const { elementFlags, readonly } = type.target as ts.TupleType
-  const parts = context.checker.getTypeArguments(type).map((element, index) => {
-    const text = context.print(element, at) ?? "unknown"
-    const flags = elementFlags[index] ?? ts.ElementFlags.Required
-    if (flags & ts.ElementFlags.Rest) return `...${text}[]`
-    if (flags & ts.ElementFlags.Variadic) return `...${text}`
-    return flags & ts.ElementFlags.Optional ? `(${text})?` : text
-  })
-  return `${readonly ? "readonly " : ""}[${parts.join(", ")}]`
-}
-
 /** A class or an interface, by its name. */
 const printNamed = (context: Context, type: ts.TypeReference, at: ts.Node): string | undefined => {
   const symbol = type.getSymbol()
@@ -118,7 +106,7 @@ const printFields = (context: Context, type: ts.ObjectType, at: ts.Node): string
 
 const printObject = (context: Context, type: ts.ObjectType, at: ts.Node): string | undefined => {
   const { checker, printing } = context
-  if (checker.isTupleType(type)) return printTuple(context, type as ts.TypeReference, at)
+  if (checker.isTupleType(type)) throw new Error(`Add tuples such as ${asText(context, type, at)} to compilerTypes.ts`)
   if (type.objectFlags & ts.ObjectFlags.Reference || type.isClassOrInterface())
     return printNamed(context, type as ts.TypeReference, at)
   if (printing.includes(type)) throw new Error(`The type ${asText(context, type, at)} contains itself`)

@@ -76,9 +76,9 @@ export const writeMembers = (context: Context, members: ReadonlyArray<ts.TypeEle
 /** The static methods of a class that can be called without Effect. */
 export const writeStaticMethods = (context: Context, node: ts.ClassDeclaration): string =>
   node.members
-    .filter((member) => ts.isMethodDeclaration(member) && hasModifier(member, ts.SyntaxKind.StaticKeyword))
+    .filter((member) => ts.isMethodDeclaration(member))
+    .filter((member) => hasModifier(member, ts.SyntaxKind.StaticKeyword))
     .map((member) => {
-      if (!ts.isMethodDeclaration(member)) return ""
       const signature = writeSignature(context, member, ": ")
       return signature === undefined ? "" : `${writeComment(member)}${member.name.getText()}${signature}\n`
     })

@@ -2,12 +2,6 @@
 import ts from "typescript5"
 import type { Context } from "./Context.ts"
 
-const importAs = (declaration: ts.Declaration, name: string): string => {
-  if (ts.isNamespaceImport(declaration)) return `* as ${name}`
-  if (!ts.isImportSpecifier(declaration)) return `default as ${name}`
-  return declaration.propertyName === undefined ? name : `${declaration.propertyName.getText()} as ${name}`
-}
-
 /** Imports a name of a package of others, as the declaration that uses it does. */
 const writeForeignName = ({ checker, output }: Context, name: ts.Node): string => {
   const first = name.getText().split(".")[0] ?? ""
@@ -18,8 +12,11 @@ const writeForeignName = ({ checker, output }: Context, name: ts.Node): string =
   const identifier = ts.isQualifiedName(name) ? name.left : name
   const declaration = checker.getSymbolAtLocation(identifier)?.declarations?.[0]
   const statement = declaration && ts.findAncestor(declaration, ts.isImportDeclaration)
+  // Without an import it is global.
   if (declaration === undefined || statement === undefined) return name.getText()
-  output.import((statement.moduleSpecifier as ts.StringLiteral).text, importAs(declaration, first))
+  if (!ts.isImportSpecifier(declaration) || declaration.propertyName !== undefined)
+    throw new Error(`Import ${first} by its name in ${name.getSourceFile().fileName}`)
+  output.import((statement.moduleSpecifier as ts.StringLiteral).text, first)
   return name.getText()
 }
 

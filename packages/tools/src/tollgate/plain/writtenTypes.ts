@@ -11,19 +11,6 @@ const expand = (context: Context, node: ts.TypeNode): string | undefined =>
 const mentionsValue = (node: ts.Node): boolean =>
   ts.isTypeQueryNode(node) || ts.forEachChild(node, mentionsValue) === true
 
-/** `typeof` a function with a type of its own keeps its name. */
-const renderQuery = (context: Context, node: ts.TypeQueryNode): string | undefined => {
-  const symbol = context.origins.resolve(node.exprName)
-  const [declaration] = symbol?.declarations ?? []
-  const isFunction =
-    declaration !== undefined &&
-    ts.isVariableDeclaration(declaration) &&
-    declaration.type !== undefined &&
-    ts.isFunctionTypeNode(declaration.type)
-  const name = isFunction && symbol !== undefined ? context.refer(symbol) : undefined
-  return name === undefined ? expand(context, node) : `typeof ${name}`
-}
-
 /** The text of a node, with the types in it rendered. */
 const renderParts = (context: Context, node: ts.Node): string | undefined => {
   let text = ""
@@ -56,7 +43,7 @@ export const renderType = (context: Context, node: ts.TypeNode): string | undefi
       ? expand(context, node)
       : writeReference(context, node, node.qualifier, node.typeArguments)
   }
-  if (ts.isTypeQueryNode(node)) return renderQuery(context, node)
+  if (ts.isTypeQueryNode(node)) return expand(context, node)
   if (ts.isUnionTypeNode(node) || ts.isIntersectionTypeNode(node)) {
     const parts = node.types.flatMap((part) => context.render(part) ?? [])
     return parts.length === 0 ? undefined : parts.join(ts.isUnionTypeNode(node) ? " | " : " & ")
