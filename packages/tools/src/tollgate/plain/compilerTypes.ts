@@ -2,7 +2,6 @@
 import ts from "typescript5"
 import type { Context } from "./Context.ts"
 import { plainOfEffect } from "./exceptions.ts"
-import { writeSignature } from "./members.ts"
 
 /** Types that the compiler writes itself. */
 const keywords =
@@ -66,20 +65,6 @@ const printNamed = (context: Context, type: ts.TypeReference, at: ts.Node): stri
   return printed.length === 0 ? name : `${name}<${printed.map((text) => text ?? "unknown").join(", ")}>`
 }
 
-const printFunction = (context: Context, signature: ts.Signature, at: ts.Node): string | undefined => {
-  const { declaration } = signature
-  if (declaration !== undefined && ts.isFunctionTypeNode(declaration))
-    return writeSignature(context, declaration, " => ")
-  const parameters = signature.getParameters().map((parameter) => {
-    const type = context.print(context.checker.getTypeOfSymbolAtLocation(parameter, at), at)
-    const isOptional = parameter.flags & ts.SymbolFlags.Optional
-    return type === undefined ? undefined : `${parameter.name}${isOptional ? "?" : ""}: ${type}`
-  })
-  const result = context.print(signature.getReturnType(), at)
-  if (result === undefined || parameters.includes(undefined)) return undefined
-  return `(${parameters.join(", ")}) => ${result}`
-}
-
 /** A field with its type; undefined if it is optional and needs Effect. */
 export const printField = (context: Context, field: ts.Symbol, at: ts.Node): string | undefined => {
   const isOptional = (field.flags & ts.SymbolFlags.Optional) !== 0
@@ -104,17 +89,24 @@ const printFields = (context: Context, type: ts.ObjectType, at: ts.Node): string
   return text
 }
 
+const refuse = (context: Context, type: ts.Type, at: ts.Node): never => {
+  const within = context.printing.map((outer) => asText(context, outer, at)).join(" / ")
+  throw new Error(
+    `Types such as ${asText(context, type, at)} are not known, in ${within} of ${at.getSourceFile().fileName}`
+  )
+}
+
 const printObject = (context: Context, type: ts.ObjectType, at: ts.Node): string | undefined => {
   const { checker, printing } = context
-  if (checker.isTupleType(type)) throw new Error(`Add tuples such as ${asText(context, type, at)} to compilerTypes.ts`)
+  if (checker.isTupleType(type)) return refuse(context, type, at)
   if (type.objectFlags & ts.ObjectFlags.Reference || type.isClassOrInterface())
     return printNamed(context, type as ts.TypeReference, at)
-  if (printing.includes(type)) throw new Error(`The type ${asText(context, type, at)} contains itself`)
+  // A type that contains itself has no text.
+  if (type.getCallSignatures().length > 0 || printing.includes(type)) return refuse(context, type, at)
+  if (type.getConstructSignatures().length > 0) return undefined
   printing.push(type)
   try {
-    const [signature] = type.getCallSignatures()
-    if (signature !== undefined) return printFunction(context, signature, at)
-    return type.getConstructSignatures().length > 0 ? undefined : printFields(context, type, at)
+    return printFields(context, type, at)
   } finally {
     printing.pop()
   }
@@ -130,9 +122,5 @@ export const printType = (context: Context, type: ts.Type, at: ts.Node): string 
     const parts = type.types.flatMap((part) => context.print(part, at) ?? [])
     return parts.length === 0 ? undefined : parts.join(" & ")
   }
-  if (type.flags & ts.TypeFlags.Object) return printObject(context, type as ts.ObjectType, at)
-  const within = context.printing.map((outer) => asText(context, outer, at)).join(" / ")
-  throw new Error(
-    `The type ${asText(context, type, at)} has a form that is not known, in ${within} of ${at.getSourceFile().fileName}`
-  )
+  return type.flags & ts.TypeFlags.Object ? printObject(context, type as ts.ObjectType, at) : refuse(context, type, at)
 }
