@@ -359,7 +359,7 @@ describe.each(stores)("usage as events, on %s", (_, store) => {
         Layer.provide(
           Layer.effect(
             Store,
-            Effect.map(Store, (store) => failAfter(store, 7))
+            Effect.map(Store, (store) => failAfter(store, 2))
           )
         )
       )
@@ -367,7 +367,8 @@ describe.each(stores)("usage as events, on %s", (_, store) => {
       assert.strictEqual(error._tag, "StoreUnavailable")
       const { accepted, duplicates } = yield* record(bucketId, events)
       assert.strictEqual(accepted + duplicates, 40)
-      assert.isAtLeast(duplicates, 7)
+      assert.isAtLeast(duplicates, 2)
+      assert.isAtLeast(accepted, 1)
       for (const subscription of subscriptions) assert.deepStrictEqual((yield* subscription.usedQuotas)["requests"], 11)
       assert.deepStrictEqual(yield* record(bucketId, events), { accepted: 0, duplicates: 40, rejected: [] })
     }).pipe(startAt(start))

@@ -3,7 +3,14 @@
  * the result for a minute, and reads once for all who ask meanwhile.
  */
 
-import { BoundedMap, makeKeyedLocks, nextTurn, Store, type StoreOperations, type TrustedClock } from "@tollgate/store/internal"
+import {
+  BoundedMap,
+  makeKeyedLocks,
+  nextTurn,
+  Store,
+  type StoreOperations,
+  type TrustedClock
+} from "@tollgate/store/internal"
 import { Effect } from "effect"
 import type { Days } from "../model/clockSteps.ts"
 import { rankCustomers, type TopCustomers } from "../model/SubscriptionUsage.ts"

@@ -31,7 +31,10 @@ interface ReadLedger {
 }
 
 /** All meters, or the one that is asked for. */
-const selectMeter = <A>(byMeter: Readonly<Record<string, A>>, meter: string | undefined): Readonly<Record<string, A>> => {
+const selectMeter = <A>(
+  byMeter: Readonly<Record<string, A>>,
+  meter: string | undefined
+): Readonly<Record<string, A>> => {
   if (meter === undefined) return byMeter
   const amounts = Object.hasOwn(byMeter, meter) ? byMeter[meter] : undefined
   return amounts === undefined ? {} : { [meter]: amounts }

@@ -35,6 +35,7 @@ import { decodeEvent, maxEventAgeMs, maxEventAheadMs, type RecordedEvents, remem
 import type { ConsumeResult } from "./ConsumeResult.ts"
 import type { CountReceipt } from "./CountReceipt.ts"
 import type { CountRequest } from "./CountRequest.ts"
+import { makeCommitTogether } from "./commitTogether.ts"
 import type { CommitCount, CountError, makeCountUsage } from "./countUsage.ts"
 import { makeRecordLateUse, type Use } from "./recordLateUse.ts"
 import { type SubscriptionRefusal, toRecordingError } from "./SubscriptionRefusal.ts"
@@ -42,7 +43,7 @@ import { type SubscriptionRefusal, toRecordingError } from "./SubscriptionRefusa
 /** Maximum events in one commit. */
 const maxTogether = 200
 /** How many customers are counted at the same time. */
-const lanes = 8
+const lanes = 64
 
 interface Services {
   readonly store: StoreOperations
@@ -168,6 +169,7 @@ const areInPeriods = ({ events, amounts }: Together, { periodStart, periods = {}
 export const makeRecordEvents = ({ store, trustedClock, dueWork, countForCustomer, reportSettled }: Services) => {
   const recordLateUse = makeRecordLateUse(store, dueWork)
   const withLock = makeKeyedLocks()
+  const commitTogether = makeCommitTogether(store)
 
   /** Commits changes that count events, and remembers the events. */
   const commitEvents = (
@@ -176,7 +178,7 @@ export const makeRecordEvents = ({ store, trustedClock, dueWork, countForCustome
     changes: ReadonlyArray<Change>
   ): Effect.Effect<CommitResult, StoreError | EventCounted> => {
     const markers = events.map(({ marker }) => Change.Add({ counter: marker, by: 1, max: 1, ttl: rememberedMs }))
-    return Effect.mapError(store.commit(partition, [...changes, ...markers]), (error) =>
+    return Effect.mapError(commitTogether(partition, [...changes, ...markers]), (error) =>
       error instanceof StoreConflict && error.subject.startsWith(markerPrefix) ? new EventCounted() : error
     )
   }
