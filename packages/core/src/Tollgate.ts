@@ -46,6 +46,7 @@ import { KeyUse } from "./keys/KeyUse.ts"
 import type { ReencryptResult } from "./keys/reencryptKeys.ts"
 import { registerPrimarySecret } from "./keys/secretRecords.ts"
 import { VerifyCache } from "./keys/VerifyCache.ts"
+import { Alerts } from "./metering/alerts/Alerts.ts"
 import { MeteringBuckets } from "./metering/buckets/MeteringBuckets.ts"
 import { Grants } from "./metering/credits/Grants.ts"
 import { Customers } from "./metering/customers/Customers.ts"
@@ -131,7 +132,7 @@ const makeHooks = ({
 const encodeEvent = Schema.encodeSync(Event, skipChecks)
 
 /** What decides on requests, what counts for customers, and the services that both need. */
-const decisionLayers = Layer.mergeAll(Decisions.layer, Customers.layer, Grants.layer).pipe(
+const decisionLayers = Layer.mergeAll(Decisions.layer, Customers.layer, Grants.layer, Alerts.layer).pipe(
   Layer.provideMerge(Reservations.layer),
   Layer.provideMerge(Layer.mergeAll(ApiKeys.layer, Usage.layer, UsageHistory.layer, DecisionObservers.layer))
 )

@@ -27,6 +27,7 @@ export {
 export * from "./access/AccessError.ts"
 export { LimitReached } from "./accounts/limits/LimitReached.ts"
 export * from "./keys/KeyError.ts"
+export * from "./metering/alerts/AlertError.ts"
 export * from "./metering/credits/GrantError.ts"
 export * from "./metering/model/CustomerError.ts"
 export * from "./metering/model/FeatureError.ts"

@@ -68,6 +68,11 @@ const resources: Readonly<Record<string, (account: Account) => Promise<Prepared>
     const dates = { effectiveOn: "2090-01-01T00:00:00.000Z", expiresOn: "2091-01-01T00:00:00.000Z" }
     return { names: { bucketId, customerKey: "alice" }, create: dates }
   },
+  alerts: async (account) => {
+    const { id: bucketId } = await account.meteringBuckets.create()
+    await account.meteringBucket(bucketId).plans.create({ label: "one", meters: { requests: { max: 1 } } })
+    return { names: { bucketId, customerKey: "alice" }, create: { meter: "requests", when: { used: 1 } } }
+  },
   tokens: async () => ({
     create: { permissions: ["consumers:read"] },
     update: { permissions: ["keys:read"] }
@@ -79,7 +84,7 @@ const resources: Readonly<Record<string, (account: Account) => Promise<Prepared>
 const getHandleNames = (group: string): ReadonlyArray<string> =>
   group === "buckets"
     ? ["accountName"]
-    : ["accountName", "bucketName", "bucketId", ...(group === "grants" ? ["customerKey"] : [])]
+    : ["accountName", "bucketName", "bucketId", ...(["grants", "alerts"].includes(group) ? ["customerKey"] : [])]
 
 const getMethods = (account: Account, group: string, { bucketId = "none" }: Names) => {
   const [production, metering] = [account.keyBucket("production"), account.meteringBucket(bucketId)]
@@ -90,6 +95,7 @@ const getMethods = (account: Account, group: string, { bucketId = "none" }: Name
     plans: metering.plans,
     subscriptions: metering.subscriptions,
     grants: metering.customer("alice").grants,
+    alerts: metering.customer("alice").alerts,
     tokens: account.tokens,
     webhooks: account.webhooks
   }

@@ -15,7 +15,7 @@ const names: Names = { accountName: "acme", bucketName: "production", bucketId: 
 
 /** The method of a customer, with its key as the first argument. */
 // biome-ignore lint/suspicious/noExplicitAny: the tests look for methods by name
-const getCustomerMethods = (metering: any, name: string, group?: "grants") => ({
+const getCustomerMethods = (metering: any, name: string, group?: "grants" | "alerts") => ({
   [name]: (customerKey: string, ...args: ReadonlyArray<unknown>) => {
     const customer = metering.customer(customerKey)
     return (group === undefined ? customer : customer[group])[name](...args)
@@ -34,7 +34,7 @@ export const getMethods = (
   const metering = account.meteringBucket(bucketId)
   if (name === "verify" || name === "authorize") return bucket
   if (group === "subscriptions" && (name === "quotas" || name === "consume")) return metering.usage
-  if (group === "grants") return getCustomerMethods(metering, name, group)
+  if (group === "grants" || group === "alerts") return getCustomerMethods(metering, name, group)
   if (group === "customers" && name !== "list") return getCustomerMethods(metering, name)
   return {
     access: gate,

@@ -11,6 +11,7 @@ import * as clientEntryPoint from "@tollgate/core/client"
 import { createClient } from "@tollgate/core/client"
 import {
   Accounts,
+  Alerts,
   ApiKeys,
   Authenticator,
   Consumers,
@@ -95,6 +96,7 @@ const services = {
   DecisionLog,
   MeteringBuckets,
   Customers,
+  Alerts,
   Grants,
   Plans,
   Subscriptions,

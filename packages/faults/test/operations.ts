@@ -39,6 +39,7 @@ export interface Fixture {
   readonly reservationId: string
   /** Of requests, which have an allowance of 10. */
   readonly grantId: string
+  readonly alertId: string
   readonly key: { readonly id: string; readonly value: string }
   /** A session of alice in its portal. */
   readonly sessionId: string
@@ -286,6 +287,20 @@ export const operations: Readonly<Record<string, Operation>> = {
     isDone: async ({ meteringBucket, grantId }) =>
       (await meteringBucket.customer("alice").grants.get(grantId)).state === "voided"
   },
+  "alerts.list": { run: ({ meteringBucket }) => meteringBucket.customer("alice").alerts.list() },
+  "alerts.get": { run: ({ meteringBucket, alertId }) => meteringBucket.customer("alice").alerts.get(alertId) },
+  "alerts.create": {
+    events: ["alert.created"],
+    isMultiStep: true,
+    run: ({ meteringBucket }) =>
+      meteringBucket.customer("alice").alerts.create({ meter: "requests", when: { used: 9 } }, idempotency),
+    isDone: async ({ meteringBucket }) => (await meteringBucket.customer("alice").alerts.list()).total === 2
+  },
+  "alerts.remove": {
+    events: ["alert.deleted"],
+    run: ({ meteringBucket, alertId }) => meteringBucket.customer("alice").alerts.remove(alertId),
+    isDone: async ({ meteringBucket }) => (await meteringBucket.customer("alice").alerts.list()).total === 0
+  },
   "subscriptions.list": {
     run: ({ meteringBucket }) => meteringBucket.subscriptions.list({ status: "active" })
   },
@@ -490,6 +505,8 @@ export const makeFixture = async (emptyStore: StoreOperations, ...operations: Re
   const tokens = { meters: { tokens: 5 }, expiresIn: 3_600 }
   const { id: reservationId } = await meteringBucket.usage.reserve(subscriptionId, tokens)
   const { id: grantId } = await meteringBucket.customer("alice").grants.create({ meter: "requests", amount: 5 })
+  const when = { used: 10 }
+  const { id: alertId } = await meteringBucket.customer("alice").alerts.create({ meter: "requests", when })
   // What is counted later comes on top of this.
   await meteringBucket.customer("alice").consume({ requests: 1 })
   const sessionId = hasPortal ? (await acme.portalSessions.create("b", "alice")).id : ""
@@ -509,6 +526,7 @@ export const makeFixture = async (emptyStore: StoreOperations, ...operations: Re
     subscriptionId,
     reservationId,
     grantId,
+    alertId,
     sessionId,
     key: { id: key.id, value: key.key ?? "" },
     ...deployed

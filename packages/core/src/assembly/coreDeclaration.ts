@@ -11,6 +11,7 @@ import { coreEvents } from "../events/coreEvents.ts"
 import { makeEventsApi } from "../events/EventsApi.ts"
 import { KeyBucketsApi } from "../keys/KeyBucketsApi.ts"
 import { KeysApi } from "../keys/KeysApi.ts"
+import { AlertsApi } from "../metering/alerts/AlertsApi.ts"
 import { MeteringBucketsApi } from "../metering/buckets/MeteringBucketsApi.ts"
 import { GrantsApi } from "../metering/credits/GrantsApi.ts"
 import { CustomersApi } from "../metering/customers/CustomersApi.ts"
@@ -44,6 +45,7 @@ export const listGroups = (modules: ReadonlyArray<ModuleDeclaration>) => {
     SubscriptionsApi,
     CustomersApi,
     GrantsApi,
+    AlertsApi,
     UsageApi,
     makeEventsApi(eventTypes)
   ]

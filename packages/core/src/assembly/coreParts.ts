@@ -15,6 +15,7 @@ import { makeSystemOperations } from "../http/System.ts"
 import { ApiKeys } from "../keys/ApiKeys.ts"
 import { KeyBuckets } from "../keys/KeyBuckets.ts"
 import { keyBucketRecords } from "../keys/keyBucketRecords.ts"
+import { Alerts } from "../metering/alerts/Alerts.ts"
 import { MeteringBuckets } from "../metering/buckets/MeteringBuckets.ts"
 import { Grants } from "../metering/credits/Grants.ts"
 import { Customers } from "../metering/customers/Customers.ts"
@@ -42,6 +43,7 @@ export type CoreServices =
   | Usage
   | Customers
   | Grants
+  | Alerts
   | UsageHistory
   | Reservations
   | Events
@@ -64,6 +66,7 @@ export const coreParts: ModuleParts<CoreServices | Store> = {
       subscriptions: { ...(yield* Subscriptions), ...(yield* Usage) },
       customers: yield* Customers,
       grants: yield* Grants,
+      alerts: yield* Alerts,
       usage: { ...(yield* UsageHistory), ...(yield* Reservations), ...(yield* Usage) },
       events: yield* Events,
       system: makeSystemOperations(yield* Store)

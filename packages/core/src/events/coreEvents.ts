@@ -3,6 +3,8 @@
  */
 import { Timestamp } from "@tollgate/store/internal"
 import { Schema } from "effect"
+import { TriggeredAlert } from "../metering/alerts/alertEvents.ts"
+import { Alert } from "../metering/model/Alert.ts"
 import { ClosedPeriod, CorrectedPeriod } from "../metering/model/ClosedPeriod.ts"
 import { Grant } from "../metering/model/Grant.ts"
 import { MeteringBucket } from "../metering/model/MeteringBucket.ts"
@@ -100,5 +102,16 @@ export const coreEvents = {
     description: "All of a grant was used: once for each grant, also if a reservation gave some of it back since.",
     data: Grant
   },
-  "grant.expired": { description: "A grant expired before all of it was used.", data: Grant }
+  "grant.expired": { description: "A grant expired before all of it was used.", data: Grant },
+  "alert.created": {
+    description: "A customer got an alert. The subject is the alert, its name the customer.",
+    data: Alert
+  },
+  "alert.deleted": { description: "An alert was removed.", data: Alert },
+  "alert.triggered": {
+    description:
+      "A customer has used what an alert is set to, or has as little left: once in a period of the meter; for `remaining` each " +
+      "time that it falls from above. The data has the alert, and the use that triggered it.",
+    data: TriggeredAlert
+  }
 } satisfies EventCatalog

@@ -34,6 +34,9 @@ export interface EventTypes {
   "grant.voided": true
   "grant.depleted": true
   "grant.expired": true
+  "alert.created": true
+  "alert.deleted": true
+  "alert.triggered": true
 }
 
 /** A type of event, such as `consumer.created`. */

@@ -8,6 +8,7 @@ import type { EventsMethods } from "../events/EventsApi.ts"
 import type { KeyBucketsMethods } from "../keys/KeyBucketsApi.ts"
 import type { KeysMethods } from "../keys/KeysApi.ts"
 import type { VerificationJson } from "../keys/Verification.ts"
+import type { AlertsMethods } from "../metering/alerts/AlertsApi.ts"
 import type { MeteringBucketsMethods } from "../metering/buckets/MeteringBucketsApi.ts"
 import type { GrantsMethods } from "../metering/credits/GrantsApi.ts"
 import type { CustomerMethods, CustomersMethods } from "../metering/customers/CustomersApi.ts"
@@ -38,6 +39,8 @@ export interface CustomerHandle extends CustomerMethods {
   readonly customerKey: string
   /** What the customer gets beyond the allowance of its plans. */
   readonly grants: GrantsMethods
+  /** When the customer uses an amount of a meter, or has little left. */
+  readonly alerts: AlertsMethods
 }
 
 /** A metering bucket: plans, subscriptions, customers and usage. */

@@ -13,6 +13,7 @@ import type { EventsMethods } from "../events/EventsApi.ts"
 import type { KeyBucketsMethods } from "../keys/KeyBucketsApi.ts"
 import type { KeysMethods } from "../keys/KeysApi.ts"
 import type { VerificationJson } from "../keys/Verification.ts"
+import type { AlertsMethods } from "../metering/alerts/AlertsApi.ts"
 import type { MeteringBucketsMethods } from "../metering/buckets/MeteringBucketsApi.ts"
 import type { GrantsMethods } from "../metering/credits/GrantsApi.ts"
 import type { CustomerMethods, CustomersMethods } from "../metering/customers/CustomersApi.ts"
@@ -170,7 +171,8 @@ export const makeAccountHandles = <Handle extends KeyBucketHandle>({
           customerKey,
           ...{ get, reserve, settle, adjust, changePlan, cancel, withdrawPendingChange, series },
           consume: (meters, options) => consume({ meters }, options),
-          grants: methods<GrantsMethods>("grants", { ...scope, customerKey }, resolveScope)
+          grants: methods<GrantsMethods>("grants", { ...scope, customerKey }, resolveScope),
+          alerts: methods<AlertsMethods>("alerts", { ...scope, customerKey }, resolveScope)
         }
       },
       usage: {

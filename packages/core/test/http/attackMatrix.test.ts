@@ -209,6 +209,7 @@ const setUp = async (): Promise<void> => {
   const plan = await billing.plans.create({ label: marker, planExternalId: "pro", meters: { requests: { max: 1e6 } } })
   const subscription = await billing.subscriptions.create({ customerKey: "alice", planExternalIds: ["pro"] })
   const grant = await billing.customer("alice").grants.create({ meter: "requests", amount: 1, reason: marker })
+  const alert = await billing.customer("alice").alerts.create({ meter: "requests", when: { used: 1 } })
   const webhook = await acme.webhooks.create({ url: "http://127.0.0.1:9/hook", description: marker })
   const target = await acme.tokens.create({ description: marker, permissions: ["deployments:write"] })
   await signIn({ account: "acme", name: marker })
@@ -228,6 +229,7 @@ const setUp = async (): Promise<void> => {
     planId: plan.id,
     subscriptionId: subscription.id,
     grantId: grant.id,
+    alertId: alert.id,
     webhookId: webhook.id,
     tokenId: target.id,
     sessionId: sessions[0]?.id,

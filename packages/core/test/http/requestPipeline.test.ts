@@ -573,6 +573,8 @@ describe("the OpenAPI description", () => {
       "/v1/metering/{bucketId}/customers": ["get"],
       "/v1/metering/{bucketId}/customers/{customerKey}": ["get"],
       "/v1/metering/{bucketId}/customers/{customerKey}/adjust": ["post"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/alerts": ["get", "post"],
+      "/v1/metering/{bucketId}/customers/{customerKey}/alerts/{alertId}": ["delete", "get"],
       "/v1/metering/{bucketId}/customers/{customerKey}/cancel": ["post"],
       "/v1/metering/{bucketId}/customers/{customerKey}/consume": ["post"],
       "/v1/metering/{bucketId}/customers/{customerKey}/grants": ["get", "post"],

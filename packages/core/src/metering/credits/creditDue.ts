@@ -20,14 +20,10 @@ export const findSpender = (
   meter: string,
   now: DateTime.Utc
 ): Spender | undefined => {
-  for (const entitlement of entitlements) {
-    const { canConsume, meters, period } = Entitlement.limitsAt(entitlement, now)
-    const limit = canConsume ? meters.get(meter) : undefined
-    if (limit === undefined) continue
-    const { counter, max, otherPeriod = period } = limit
-    return { counter, max, endsOn: otherPeriod.end?.epochMilliseconds }
-  }
-  return undefined
+  const found = Entitlement.findMeter(entitlements, meter, now)
+  if (found === undefined) return undefined
+  const { counter, max, otherPeriod = found.limits.period } = found.limit
+  return { counter, max, endsOn: otherPeriod.end?.epochMilliseconds }
 }
 
 const isMeterDue = (

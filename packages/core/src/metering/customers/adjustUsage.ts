@@ -23,6 +23,7 @@ import { addToDays, ledgerRecords } from "../ledger/usageRecords.ts"
 import type { Adjustment } from "../model/Customer.ts"
 import { BelowZero, OutsidePeriod } from "../model/CustomerError.ts"
 import { getDayOfHour, toHour } from "../model/clockSteps.ts"
+import { bumpCustomerVersion, customerRecords } from "../model/customerRecords.ts"
 import * as Entitlement from "../model/Entitlement.ts"
 import { recordAdjustment } from "../model/meteringEvents.ts"
 import * as Period from "../model/Period.ts"
@@ -102,10 +103,16 @@ export const makeAdjustUsage = ({ store, usage, trustedClock }: Services) =>
       const account = entitlement.credit?.account
       const credited = account === undefined || returns.length === 0 ? [] : returnAdjusted(account, returned)
       const written = new Set(credited.map((change) => ("key" in change ? change.key : "")))
+      const { alerts } = entitlement
+      const customerRecord = customerRecords.recordKey(entitlement.subscription.value.customerKey)
+      // Before anything else is counted, alerts see that more remains.
+      const seen = amount < 0 && alerts && !written.has(customerRecord) ? [bumpCustomerVersion(alerts.customer)] : []
+      if (seen.length > 0) written.add(customerRecord)
       const changes = [
         // The customer is written, and not only checked.
         ...entitlement.preconditions.filter((change) => !("key" in change && written.has(change.key))),
         ...credited,
+        ...seen,
         ledgerRecords.replace(ledger.value, attributed.ledger),
         ...(yield* addToDays(partition, usageId, attributed.days, nowMs)),
         Change.Add({ counter: limit.counter, by: amount, ttl: usageTtlMs }),

@@ -7,6 +7,7 @@
 
 import { Change, Collection, type Partition, Store } from "@tollgate/store/internal"
 import { Effect, Schema } from "effect"
+import { alertRecords, type StoredAlerts } from "./alertRecords.ts"
 import type { CreditTerms } from "./creditTerms.ts"
 import { type CustomerVersion, customerRecords } from "./customerRecords.ts"
 
@@ -90,10 +91,15 @@ export interface CreditAccount {
   readonly credit: Collection.Entry<StoredCredit> | undefined
 }
 
+/** What every count knows of a customer. */
+export interface CustomerAccount extends CreditAccount {
+  readonly alerts: Collection.Entry<StoredAlerts> | undefined
+}
+
 export const getMeterCredit = ({ meters }: StoredCredit, meter: string): MeterCredit | undefined =>
   Object.hasOwn(meters, meter) ? meters[meter] : undefined
 
-/** Reads what every count checks of customers, in one call. */
+/** Reads what every count knows of customers, in one call. */
 export const readCreditAccounts = Effect.fnUntraced(function* (
   partition: Partition.Partition,
   customerKeys: ReadonlyArray<string>
@@ -101,15 +107,20 @@ export const readCreditAccounts = Effect.fnUntraced(function* (
   const store = yield* Store
   const records = yield* store.get(
     partition,
-    customerKeys.flatMap((key) => [customerRecords.recordKey(key), creditRecords.recordKey(key)])
+    customerKeys.flatMap((key) => [
+      customerRecords.recordKey(key),
+      creditRecords.recordKey(key),
+      alertRecords.recordKey(key)
+    ])
   )
   return yield* Effect.forEach(
     customerKeys,
     Effect.fnUntraced(function* (customerKey, index) {
-      const [customer, credit] = [records[2 * index], records[2 * index + 1]]
-      const account: CreditAccount = {
+      const [customer, credit, alerts] = records.slice(3 * index, 3 * index + 3)
+      const account: CustomerAccount = {
         customer: { customerKey, entry: customer && (yield* customerRecords.decode(customer)) },
-        credit: credit && (yield* creditRecords.decode(credit))
+        credit: credit && (yield* creditRecords.decode(credit)),
+        alerts: alerts && (yield* alertRecords.decode(alerts))
       }
       return account
     })
@@ -119,7 +130,7 @@ export const readCreditAccounts = Effect.fnUntraced(function* (
 export const readCreditAccount = (partition: Partition.Partition, customerKey: string) =>
   Effect.map(
     readCreditAccounts(partition, [customerKey]),
-    ([account = { customer: { customerKey, entry: undefined }, credit: undefined }]) => account
+    ([account = { customer: { customerKey, entry: undefined }, credit: undefined, alerts: undefined }]) => account
   )
 
 /** Which of these customers have, or had, credit. */

@@ -7,8 +7,10 @@ import { type Change, type Entry, omitUndefined, Partition } from "@tollgate/sto
 import { DateTime } from "effect"
 import { type RateLimitPolicy, selectHigher, toPolicy } from "../../rateLimits/RateLimit.ts"
 import { makeTake, type RateLimitTake } from "../../rateLimits/RateLimitTake.ts"
+import type { StoredAlerts } from "./alertRecords.ts"
 import { type CreditAccount, getMeterCredit, type StoredCredit, toTerms } from "./Credit.ts"
 import { addCredit, type CreditTerms } from "./creditTerms.ts"
+import type { CustomerVersion } from "./customerRecords.ts"
 import { floorProduct } from "./decimalProduct.ts"
 import { type FeatureSource, overrideFeatures } from "./Features.ts"
 import type { MeteringBucket } from "./MeteringBucket.ts"
@@ -39,6 +41,8 @@ export interface Entitlement {
   readonly later?: { readonly from: number; readonly entitlement: Entitlement }
   /** What grants give the customer, if it ever had any. */
   readonly credit?: CustomerCredit | undefined
+  /** The alerts of the customer, if it has any. */
+  readonly alerts?: CustomerAlerts | undefined
   /** Bucket, plans and subscription have not changed since they were read. For the subscription, its customer may stand. */
   readonly preconditions: ReadonlyArray<Change>
   /** What applied when it was last looked at: the same for most requests. */
@@ -56,6 +60,14 @@ export interface CustomerCredit {
   settledUntil?: { readonly from: number; readonly until: number }
 }
 
+/** The alerts of a customer, and the subscriptions of which the newest that has a meter counts. */
+export interface CustomerAlerts {
+  readonly stored: Entry<StoredAlerts>
+  readonly customer: CustomerVersion
+  /** Newest first. */
+  readonly entitlements: ReadonlyArray<Entitlement>
+}
+
 /** The approximate size of an entitlement in memory, in bytes. */
 export const estimateSize = ({
   subscription,
@@ -63,10 +75,12 @@ export const estimateSize = ({
   features,
   preconditions,
   rateLimitTakes,
-  later
+  later,
+  alerts
 }: Entitlement): number =>
   (later === undefined ? 0 : estimateSize(later.entitlement)) +
   1_000 +
+  500 * (alerts?.stored.value.alerts.length ?? 0) +
   200 * Object.keys(subscription.value.overrides?.meters ?? {}).length +
   200 * preconditions.length +
   500 * rateLimitTakes.length +
@@ -79,6 +93,7 @@ interface EntitlementRecords {
   /** Also those of its pending change. */
   readonly plans: ReadonlyArray<Entry<StoredPlan>>
   readonly credit?: CustomerCredit | undefined
+  readonly alerts?: CustomerAlerts | undefined
 }
 
 /** The rate limits of all plans. Of several with the same name, the highest counts, unless the subscription overrides it. */
@@ -125,7 +140,7 @@ export const hasFeatures = ({ features, later }: Entitlement): boolean =>
 
 /** The entitlement without what becomes of it. */
 const makeWithout = (
-  { bucketEntry, subscription, plans, credit }: EntitlementRecords,
+  { bucketEntry, subscription, plans, credit, alerts }: EntitlementRecords,
   preconditions: ReadonlyArray<Change>
 ): Entitlement => {
   const own = subscription.value.planIds.flatMap((id) => plans.filter(({ value }) => value.id === id))
@@ -146,6 +161,7 @@ const makeWithout = (
       makeTake(policy, "subscription", getUsageId(subscription.value), 1)
     ),
     credit,
+    alerts,
     preconditions
   }
 }
@@ -319,6 +335,20 @@ const toLimitCredit = ({ account }: CustomerCredit, meter: string, counter: stri
   if (stored.open?.counter !== counter) return { ...terms, first: Number.POSITIVE_INFINITY }
   const { number, sources } = stored.open
   return { ...terms, segment: number, first: sources[0]?.amount ?? Number.POSITIVE_INFINITY }
+}
+
+/** What applies to a meter of a customer: the limits of the newest subscription that allows usage and has it. */
+export const findMeter = (
+  entitlements: ReadonlyArray<Entitlement>,
+  meter: string,
+  now: DateTime.Utc
+): { readonly entitlement: Entitlement; readonly limits: PeriodLimits; readonly limit: MeterLimit } | undefined => {
+  for (const entitlement of entitlements) {
+    const limits = limitsAt(entitlement, now)
+    const limit = limits.canConsume ? limits.meters.get(meter) : undefined
+    if (limit !== undefined) return { entitlement, limits, limit }
+  }
+  return undefined
 }
 
 /** The limits of meters in periods that may be over: those in which a reservation was made. */

@@ -4,7 +4,7 @@
 
 import { type Entry, Partition } from "@tollgate/store/internal"
 import { DateTime, Effect } from "effect"
-import { type CreditAccount, readCreditAccount } from "./Credit.ts"
+import { type CreditAccount, type CustomerAccount, readCreditAccount } from "./Credit.ts"
 import { assertCustomerUnchanged } from "./customerRecords.ts"
 import * as Entitlement from "./Entitlement.ts"
 import { combineFeatures, type FeatureSource, type Features } from "./Features.ts"
@@ -32,6 +32,7 @@ export interface CustomerEntitlements {
   /** Whether any of them has features. */
   readonly hasFeatures: boolean
   readonly credit?: Entitlement.CustomerCredit | undefined
+  readonly alerts?: Entitlement.CustomerAlerts | undefined
   /** The features when they were last looked at: the same for most requests. */
   latestFeatures?: { readonly features: Features; readonly appliesFrom: number; readonly appliesUntil: number }
 }
@@ -137,7 +138,7 @@ export const readEntitlements = Effect.fnUntraced(function* (
 /** The entitlements of a customer whose version was read before. */
 const readCustomerEntitlements = Effect.fnUntraced(function* (
   bucketEntry: Entry<MeteringBucket>,
-  account: CreditAccount
+  account: CustomerAccount
 ) {
   const bucketId = bucketEntry.value.id
   const { customerKey } = account.customer
@@ -151,6 +152,7 @@ const readCustomerEntitlements = Effect.fnUntraced(function* (
   const checkedPlanIds = new Set<string>([...plans.values()].flatMap(({ value }) => (value.features ? [value.id] : [])))
   const entitlements: Array<Entitlement.Entitlement> = []
   const credit = toCustomerCredit(account, entitlements)
+  const alerts = account.alerts && { stored: account.alerts, customer: account.customer, entitlements }
   for (const subscription of subscriptions) {
     const ownPlanIds: ReadonlyArray<string> = getPlanIds(subscription.value)
     const preconditions = [
@@ -161,11 +163,11 @@ const readCustomerEntitlements = Effect.fnUntraced(function* (
     ]
     for (const id of ownPlanIds) checkedPlanIds.add(id)
     entitlements.push(
-      Entitlement.make({ bucketEntry, subscription, plans: getPlans(ownPlanIds), credit }, preconditions)
+      Entitlement.make({ bucketEntry, subscription, plans: getPlans(ownPlanIds), credit, alerts }, preconditions)
     )
   }
   const hasFeatures = entitlements.some(Entitlement.hasFeatures)
-  const customer: CustomerEntitlements = { entitlements, total, hasFeatures, credit }
+  const customer: CustomerEntitlements = { entitlements, total, hasFeatures, credit, alerts }
   return customer
 })
 
@@ -183,14 +185,14 @@ export const readEntitlement = Effect.fnUntraced(function* (bucketId: string, su
   const bucketEntry = yield* findMeteringBucket(bucketId)
   const { customerKey } = (yield* findSubscription(bucketId, subscriptionId)).value
   const account = yield* readCreditAccount(Partition.forMeteringBucket(bucketId), customerKey)
-  // Credit is that of the newest subscription, so all are looked at.
-  const customer = account.credit && (yield* readCustomerEntitlements(bucketEntry, account))
+  // Credit and alerts are those of the newest subscription, so all are looked at.
+  const customer = (account.credit ?? account.alerts) && (yield* readCustomerEntitlements(bucketEntry, account))
   const found = customer?.entitlements.find(({ subscription }) => subscription.value.id === subscriptionId)
   if (found !== undefined) return found
   // Read again, after the version of the customer.
   const { value, version } = yield* findSubscription(bucketId, subscriptionId)
   const plans = yield* readPlans(bucketId, getPlanIds(value))
   const subscription = { value: keepQuotaFields(value), version }
-  const records = { bucketEntry, subscription, plans, credit: customer?.credit }
+  const records = { bucketEntry, subscription, plans, credit: customer?.credit, alerts: customer?.alerts }
   return Entitlement.make(records, [assertCustomerUnchanged(account.customer)])
 })

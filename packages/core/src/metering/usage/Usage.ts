@@ -78,7 +78,8 @@ const make = Effect.gen(function* () {
   const trustedClock = yield* TrustedClock
   const withStore = Effect.provideService(Store, store)
   const useRecorder = yield* UseRecorder
-  const { count, reportSettled, isAwaited } = makeCountUsage({ store, quotaThresholds, trustedClock, useRecorder })
+  const counting = makeCountUsage({ store, quotaThresholds, trustedClock, useRecorder })
+  const { count, reportSettled, lookAtAlerts, isAwaited } = counting
   const runRequest = makeRunRequest(store, secretBox)
   const customerCache = new BoundedMap<string, CustomerEntitlements>(maxCacheBytes, estimateCustomerSize)
   const entitlementCache = new BoundedMap<string, Entitlement.Entitlement>(maxCacheBytes, Entitlement.estimateSize)
@@ -143,7 +144,10 @@ const make = Effect.gen(function* () {
           Effect.suspend(() => readSettledEntitlement(bucketId, subscriptionId, trustedClock.read(hotPath.clock))),
           (entitlement) => {
             entitlementCache.set(cacheKey, entitlement)
-            return count(bucketId, entitlement, request, hotPath, commitOnce)
+            return Effect.andThen(
+              lookAtAlerts(entitlement.alerts),
+              Effect.suspend(() => count(bucketId, entitlement, request, hotPath, commitOnce))
+            )
           }
         )
       ).pipe(withStore)
@@ -177,7 +181,10 @@ const make = Effect.gen(function* () {
           ),
           (customer) => {
             customerCache.set(cacheKey, customer)
-            return countForNewestMatch(bucketId, customer, request, hotPath, commitOnce)
+            return Effect.andThen(
+              lookAtAlerts(customer.alerts),
+              Effect.suspend(() => countForNewestMatch(bucketId, customer, request, hotPath, commitOnce))
+            )
           }
         )
       ).pipe(withStore)
@@ -365,7 +372,7 @@ export class Usage extends Context.Service<
     ) => Effect.Effect<ConsumeResult | SubscriptionRefusal, CustomerCountError | E>
     /** Commits changes, such as takes from rate limits, in a metering bucket of an account. */
     readonly commitInMeteringBucket: CommitInMeteringBucket
-    /** Reports the thresholds that are reached now that a reservation is settled. */
+    /** Reports the thresholds and alerts that are reached now that a reservation is settled. */
     readonly reportSettled: ReturnType<typeof makeCountUsage>["reportSettled"]
     /** The same for the reservation of a request. Reads the usage only if it is near a threshold, and never fails. */
     readonly reportSettledRequest: (bucketId: string, reservation: StoredReservation) => Effect.Effect<void>

@@ -15,6 +15,7 @@ import {
 import { DateTime, Effect } from "effect"
 import type { RateLimited } from "../../rateLimits/RateLimitError.ts"
 import { type RateLimitTake, toRateLimited, toStatuses } from "../../rateLimits/RateLimitTake.ts"
+import { makeNoteAlerts } from "../alerts/noteAlerts.ts"
 import { isCreditDue } from "../credits/creditDue.ts"
 import { makeNoteDepleted } from "../credits/noteDepleted.ts"
 import { maxUses } from "../groups/UseNotes.ts"
@@ -82,10 +83,15 @@ export const makeCountUsage = ({
   trustedClock,
   useRecorder
 }: CountServices & { readonly useRecorder: UseRecorder["Service"] }) => {
-  const { reportThresholds, isAwaited } = makeReportThresholds({ store, quotaThresholds, trustedClock })
+  const thresholds = makeReportThresholds({ store, quotaThresholds, trustedClock })
+  const { reportThresholds } = thresholds
+  const alerts = makeNoteAlerts(store, trustedClock)
   const commitInHour = makeCommitInHour(store)
   const { giveBackBeforeRefusal, readCounted } = makeQuotaRefusals(store)
   const noteDepleted = makeNoteDepleted(store)
+
+  const noteAlerts = (entitlement: Entitlement.Entitlement, limits: Entitlement.PeriodLimits, usage: MeterUsage) =>
+    entitlement.alerts && alerts.note(entitlement.alerts, limits, usage)
 
   /** Fails with the reason of a conflict. If reservations that have expired can be given back first, counts again. */
   const refuse = <E>(
@@ -104,10 +110,11 @@ export const makeCountUsage = ({
             ? Effect.fail(new ReservationLimit({ max: maxOpenReservations }))
             : failWithQuotaExceeded({ limits, subject, kind, counted, now }, (usage) =>
                 // The process that used up the quota may have died before it reported it.
-                Effect.andThen(
+                Effect.all([
                   noteDepleted(entitlement, limits, usage) ?? Effect.void,
-                  reportThresholds(bucketId, entitlement, limits, usage)
-                )
+                  reportThresholds(bucketId, entitlement, limits, usage),
+                  noteAlerts(entitlement, limits, usage) ?? Effect.void
+                ])
               )
         if (countAgain === undefined || counted.held === 0) return refusal
         return Effect.flatMap(giveBackBeforeRefusal(bucketId, limits.usageId, now), (isGivenBack) =>
@@ -245,23 +252,36 @@ export const makeCountUsage = ({
         const reported = mayHaveReached(quotaThresholds.thresholds, counted)
           ? Effect.as(reportThresholds(bucketId, entitlement, limits, counted), result)
           : Effect.succeed(result)
-        return noted === undefined ? reported : Effect.andThen(noted, reported)
+        const told = noted === undefined ? reported : Effect.andThen(noted, reported)
+        const looked = entitlement.alerts && alerts.note(entitlement.alerts, limits, counted)
+        return looked === undefined ? told : Effect.andThen(looked, told)
       }
     )
   }
 
-  /** Reports the thresholds that are reached now that a reservation is settled. */
+  /** Reports what is reached now that a reservation is settled, or usage was adjusted. */
   const reportSettled = (
     bucketId: string,
     entitlement: Entitlement.Entitlement,
     limits: Entitlement.PeriodLimits,
     usage: MeterUsage
   ) =>
-    mayHaveReached(quotaThresholds.thresholds, usage)
-      ? reportThresholds(bucketId, entitlement, limits, usage)
-      : Effect.void
+    Effect.andThen(
+      noteAlerts(entitlement, limits, usage) ?? Effect.void,
+      mayHaveReached(quotaThresholds.thresholds, usage)
+        ? reportThresholds(bucketId, entitlement, limits, usage)
+        : Effect.void
+    )
 
-  return { count, reportSettled, isAwaited }
+  return {
+    count,
+    reportSettled,
+    /** Looks at alerts that were read now, before anything is counted: more may remain than before. */
+    lookAtAlerts: (read: Entitlement.CustomerAlerts | undefined) =>
+      read === undefined ? Effect.void : alerts.look(read),
+    /** Whether something is reached when what is reserved on a counter is used. Known from the counts of this process. */
+    isAwaited: (counter: string): boolean => thresholds.isAwaited(counter) || alerts.isAwaited(counter)
+  }
 }
 
 const makeReservationChanges = (reservation: StoredReservation): ReadonlyArray<Change> => [

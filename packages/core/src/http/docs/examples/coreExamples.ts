@@ -2,7 +2,7 @@ import type { SystemApi } from "../../../api/SystemApi.ts"
 import type { GroupExamples } from "./Examples.ts"
 import { events } from "./events.ts"
 import { access, accounts, consumers, decisions, keyBuckets, keys, search } from "./keys.ts"
-import { buckets, customers, grants, plans, subscriptions, usage } from "./metering.ts"
+import { alerts, buckets, customers, grants, plans, subscriptions, usage } from "./metering.ts"
 
 const system: GroupExamples<typeof SystemApi> = {
   alive: { response: { status: "ok" } },
@@ -29,6 +29,7 @@ export const coreExamples = {
   subscriptions,
   customers,
   grants,
+  alerts,
   usage,
   events,
   system

@@ -1,6 +1,8 @@
+import type { AlertsApi } from "../../../metering/alerts/AlertsApi.ts"
 import type { MeteringBucketsApi } from "../../../metering/buckets/MeteringBucketsApi.ts"
 import type { GrantsApi } from "../../../metering/credits/GrantsApi.ts"
 import type { CustomersApi } from "../../../metering/customers/CustomersApi.ts"
+import type { AlertJson } from "../../../metering/model/Alert.ts"
 import type { GrantJson } from "../../../metering/model/Grant.ts"
 import type { MeteringBucketJson } from "../../../metering/model/MeteringBucket.ts"
 import type { PlanJson } from "../../../metering/model/Plan.ts"
@@ -205,6 +207,20 @@ export const grants: GroupExamples<typeof GrantsApi> = {
   create: { request: grantInput, response: { ...grant, used: 0, remaining: grant.amount } },
   get: { response: grant },
   void: { response: { ...grant, state: "voided" } }
+}
+
+const alertInput = { meter: "tokens", when: { remaining: 10_000 } }
+const alert: AlertJson = {
+  id: exampleId("alr"),
+  customerKey: "alice",
+  ...alertInput,
+  createdOn: generatedDates.createdOn
+}
+
+export const alerts: GroupExamples<typeof AlertsApi> = {
+  list: { response: pageOf({ ...alert, lastTriggeredOn: updated }) },
+  create: { request: alertInput, response: alert },
+  get: { response: alert }
 }
 
 export const customers: GroupExamples<typeof CustomersApi> = {
