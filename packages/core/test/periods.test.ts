@@ -2,15 +2,16 @@
  * Periods that are closed with their final numbers, once each and in order, and corrected when they change later.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Customers, Grants, Subscriptions, Usage } from "@tollgate/core/effect"
+import { Customers, Grants, Subscriptions, Tollgate, Usage } from "@tollgate/core/effect"
 import { Partition } from "@tollgate/store/internal"
-import { DateTime, Effect } from "effect"
+import { Clock, DateTime, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { closePeriods } from "../src/metering/periods/closePeriods.ts"
 import { persistDueChanges } from "../src/metering/subscriptions/persistDueChanges.ts"
 import { outboxRecords } from "../src/outbox/outboxRecords.ts"
-import { stores } from "./stores.ts"
-import { setTime, setUp, startOn, startProcess, sum } from "./usageServices.ts"
+import { shiftClock } from "./shiftClock.ts"
+import { secret, stores } from "./stores.ts"
+import { setTime, setUp, startOn, sum, useSubscription } from "./usageServices.ts"
 
 const start = "2027-01-31T10:00:00Z"
 const quotaResetAnchor = DateTime.makeUnsafe(start)
@@ -310,8 +311,10 @@ describe.each(stores)("periods, on %s", (_, store) => {
       const { bucketId, subscribe, close, read } = yield* open()
       const alice = yield* subscribe({ quotaResetAnchor })
       const bob = yield* subscribe({ quotaResetAnchor, customerKey: "bob" })
-      const process = yield* startProcess(-30 * 60_000)
-      const [slow, first] = [yield* process(bucketId, alice.id), yield* process(bucketId, bob.id)]
+      const clock = shiftClock(yield* Clock.Clock, -30 * 60_000)
+      const other = yield* Layer.build(Layer.fresh(Tollgate.layer({ secret, background: false })))
+      const use = (id: string) => Effect.provideContext(useSubscription(bucketId, id, clock), other)
+      const [slow, first] = [yield* use(alice.id), yield* use(bob.id)]
       yield* setTime(end)
       yield* slow.consume({ requests: 2 })
       yield* TestClock.adjust("11 minutes")
