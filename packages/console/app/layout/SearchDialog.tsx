@@ -5,32 +5,34 @@ import { ProblemNotice } from "@tollgate/ui/components/ProblemNotice.tsx"
 import { useAction } from "@tollgate/ui/data/useAction.ts"
 import { useEffect, useRef, useState } from "preact/hooks"
 import { findAnything, type SearchResult } from "./findAnything.ts"
+import { getRecent, remember } from "./recentResults.ts"
 
 /** How long one must not type before the search begins by itself. */
 const pauseMs = 350
 
-const Results = ({
+const ResultList = ({
   results,
-  onClose
+  onOpen
 }: {
   readonly results: ReadonlyArray<SearchResult>
-  readonly onClose: () => void
-}) =>
-  results.length === 0 ? (
-    <p>Nothing in this account begins with this text.</p>
-  ) : (
-    <ul class="search-results">
-      {results.map(({ kind, label, hint, link }) => (
-        <li key={`${link} ${label}`}>
-          <span class="hint">{kind}</span>{" "}
-          <a href={link} onClick={onClose}>
-            {label}
-          </a>{" "}
-          <span class="hint">({hint})</span>
-        </li>
-      ))}
-    </ul>
-  )
+  readonly onOpen: (result: SearchResult) => void
+}) => (
+  <ul class="search-results">
+    {results.map((result) => (
+      <li key={`${result.link} ${result.label}`}>
+        <span class="hint">{result.kind}</span>{" "}
+        <a href={result.link} onClick={() => onOpen(result)}>
+          {result.label}
+        </a>{" "}
+        <span class="hint">({result.hint})</span>
+      </li>
+    ))}
+  </ul>
+)
+
+/** Those of a kind together: first the kind of the best. */
+const sortByKind = (results: ReadonlyArray<SearchResult>): ReadonlyArray<SearchResult> =>
+  Object.values(Object.groupBy(results, ({ kind }) => kind)).flatMap((group = []) => group)
 
 const SearchForm = ({ account, onClose }: { readonly account: string; readonly onClose: () => void }) => {
   const [input, setInput] = useState("")
@@ -46,6 +48,11 @@ const SearchForm = ({ account, onClose }: { readonly account: string; readonly o
     if (currentText.current === text) setResults(found)
   })
   const text = input.trim()
+  const recent = getRecent(account)
+  const open = (result: SearchResult): void => {
+    remember(account, result)
+    onClose()
+  }
   // While one types, a moment after the last key. A search that is too late or fails waits for the button.
   useEffect(() => {
     if (Array.from(text).length < 2 || search.isRunning || searched.current === text) return
@@ -75,7 +82,16 @@ const SearchForm = ({ account, onClose }: { readonly account: string; readonly o
         autoComplete="off"
       />
       {search.problem !== undefined && <ProblemNotice problem={search.problem} />}
-      <div role="status">{results !== undefined && <Results results={results} onClose={onClose} />}</div>
+      <div role="status">
+        {results?.length === 0 && <p>Nothing in this account begins with this text.</p>}
+        {results !== undefined && results.length > 0 && <ResultList results={sortByKind(results)} onOpen={open} />}
+      </div>
+      {text === "" && recent.length > 0 && (
+        <>
+          <h3>Opened lately</h3>
+          <ResultList results={recent} onOpen={open} />
+        </>
+      )}
       <div class="form-actions">
         <Button type="submit" kind="primary" isBusy={search.isRunning}>
           Search
