@@ -61,6 +61,19 @@ const findItems = async (account: string, text: string): Promise<ReadonlyArray<S
   return data.map((item) => toResult(account, item))
 }
 
+/** The page of a thing that has this id, if the search finds it. */
+export const findLink = async (
+  account: string,
+  type: string,
+  id: string,
+  signal: AbortSignal
+): Promise<string | undefined> => {
+  const q = Array.from(id).slice(0, maxLength).join("")
+  const { data } = await get<SearchResultsJson>(toPath("/v1/accounts", account, "search"), { q }, signal)
+  const item = data.find((item) => item.type === type && item.id === id)
+  return item && toLink(account, item)
+}
+
 const findRefusals = async (account: string, requestId: string): Promise<ReadonlyArray<SearchResult>> => {
   if (!may("decisions:read") || !may("consumers:read")) return []
   const root = toPath("/v1/accounts", account, "key-buckets")

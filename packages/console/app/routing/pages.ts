@@ -68,6 +68,10 @@ export const pageRoutes: ReadonlyArray<PageRoute> = [
     load: async () => (await import("../pages/events/EventsPage.tsx")).EventsPage
   },
   {
+    pattern: "accounts/:account/find/:type/:id",
+    load: async () => (await import("../pages/events/FindPage.tsx")).FindPage
+  },
+  {
     pattern: "accounts/:account/people",
     load: async () => (await import("../pages/people/PeoplePage.tsx")).PeoplePage
   },

@@ -3,26 +3,14 @@ import { CodeBlock } from "@tollgate/ui/components/CodeBlock.tsx"
 import { CopyButton } from "@tollgate/ui/components/CopyButton.tsx"
 import { DefinitionList } from "@tollgate/ui/components/DefinitionList.tsx"
 import { Dialog } from "@tollgate/ui/components/Dialog.tsx"
-import { Notice } from "@tollgate/ui/components/Notice.tsx"
-import { ProblemNotice } from "@tollgate/ui/components/ProblemNotice.tsx"
-import { useAction } from "@tollgate/ui/data/useAction.ts"
 import { formatTime } from "@tollgate/ui/format/time.ts"
-import { useState } from "preact/hooks"
 import type { EventJson } from "../../api/types.ts"
 import { goTo, linkTo } from "../../routing/router.ts"
 import { describeActor } from "./describeActor.ts"
-import { canFind, findSubject, getSubjectLink, isGone } from "./findSubject.ts"
+import { getSubjectLink, getSubjectName, isGone } from "./findSubject.ts"
 
 /** Everything that an event tells. */
 export const EventDialog = ({ event, onClose }: { readonly event: EventJson; readonly onClose: () => void }) => {
-  const [isMissing, setIsMissing] = useState(false)
-  const search = useAction(async () => {
-    const link = await findSubject(event)
-    setIsMissing(link === undefined)
-    if (link === undefined) return
-    onClose()
-    goTo(link)
-  })
   const link = getSubjectLink(event)
   const json = JSON.stringify(event.data, undefined, 2)
   return (
@@ -32,13 +20,11 @@ export const EventDialog = ({ event, onClose }: { readonly event: EventJson; rea
           ["Id", <code key="id">{event.id}</code>],
           ["When", formatTime(event.occurredOn)],
           ["By", describeActor(event.actor)],
-          ["About", `${event.subject.type} ${event.subject.name ?? ""}`],
+          ["About", `${event.subject.type.replace("_", " ")} ${getSubjectName(event)}`],
           ["Its id", <code key="subject">{event.subject.id}</code>]
         ]}
       />
       <CodeBlock label="Data" text={json} />
-      {isMissing && <Notice>It is not in the first 100 buckets of this account, or it has been deleted.</Notice>}
-      {search.problem !== undefined && <ProblemNotice problem={search.problem} />}
       <div class="form-actions">
         <Button kind="primary" onClick={onClose}>
           Close
@@ -47,11 +33,6 @@ export const EventDialog = ({ event, onClose }: { readonly event: EventJson; rea
           <LinkButton href={link} onClick={onClose}>
             Open the {event.subject.type.replace("_", " ")}
           </LinkButton>
-        )}
-        {link === undefined && canFind(event) && (
-          <Button onClick={() => void search.run()} isBusy={search.isRunning}>
-            Open the {event.subject.type}
-          </Button>
         )}
         <Button
           onClick={() => {

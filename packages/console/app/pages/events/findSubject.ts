@@ -1,10 +1,6 @@
 /** Finds the page of what an event is about. */
-import { find, get, toPath } from "@tollgate/ui/api/request.ts"
-import type { EventJson, MeteringBucketJson, PageJson } from "../../api/types.ts"
+import type { EventJson } from "../../api/types.ts"
 import { linkTo } from "../../routing/router.ts"
-
-/** How many metering buckets are searched. */
-const maxBuckets = 100
 
 const getText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
@@ -20,7 +16,11 @@ const getConsumerLink = ({ accountName, type, data }: EventJson): string | undef
     : linkTo(["accounts", accountName, "consumers", bucket, consumer])
 }
 
-/** The link, where the event itself tells enough. */
+/** What people call it. */
+export const getSubjectName = ({ subject, data }: EventJson): string =>
+  subject.name ?? getText(data["label"]) ?? subject.id
+
+/** The link to what an event is about. A plan or a subscription is searched for when the link is opened: events do not tell its bucket. */
 export const getSubjectLink = (event: EventJson): string | undefined => {
   const { accountName, subject, data } = event
   if (subject.type === "consumer" || subject.type === "key") return getConsumerLink(event)
@@ -31,29 +31,10 @@ export const getSubjectLink = (event: EventJson): string | undefined => {
   if (subject.type === "deployment" && project !== undefined) {
     return linkTo(["accounts", accountName, "deployments", project, subject.id])
   }
-  const bucket = getText(data["meteringBucketId"])
-  return subject.type === "subscription" && bucket !== undefined
-    ? linkTo(["accounts", accountName, "metering", bucket, "subscriptions", subject.id])
+  if (subject.type === "token") return linkTo(["accounts", accountName, "people"])
+  if (subject.type === "plan" || subject.type === "subscription")
+    return linkTo(["accounts", accountName, "find", subject.type, subject.id])
+  return subject.type === "grant" && subject.name !== undefined
+    ? linkTo(["accounts", accountName, "find", "customer", subject.name])
     : undefined
 }
-
-const findInMetering = async (
-  { accountName, subject }: EventJson,
-  collection: "plans" | "subscriptions"
-): Promise<string | undefined> => {
-  const buckets = await get<PageJson<MeteringBucketJson>>("/v1/metering", { accountName, limit: maxBuckets })
-  for (const { id: bucket } of buckets.data) {
-    if ((await find(toPath("/v1/metering", bucket, collection, subject.id))) !== undefined) {
-      return linkTo(["accounts", accountName, "metering", bucket, collection, subject.id])
-    }
-  }
-  return undefined
-}
-
-/** Whether `findSubject` can find what the event is about. */
-export const canFind = (event: EventJson): boolean =>
-  !isGone(event) && ["plan", "subscription"].includes(event.subject.type)
-
-/** Searches the buckets of the account: these events do not tell which one it is. */
-export const findSubject = (event: EventJson): Promise<string | undefined> =>
-  findInMetering(event, event.subject.type === "plan" ? "plans" : "subscriptions")
