@@ -51,8 +51,7 @@ describe("metering buckets and plans in the console", { timeout: 120_000 }, () =
     await page.getByRole("heading", { name: "billing", level: 1 }).waitFor()
     expect((await account.meteringBuckets.list({ name: "billing" })).total).toBe(1)
 
-    await page.getByRole("link", { name: "Plans and usage" }).last().click()
-    await page.getByRole("button", { name: "Remove billing" }).click()
+    await page.getByRole("button", { name: "Remove", exact: true }).click()
     const confirm = page.getByRole("button", { name: "Remove metering bucket" })
     expect(await confirm.isDisabled()).toBe(true)
     await page.getByLabel("Type billing to confirm").fill("billin")

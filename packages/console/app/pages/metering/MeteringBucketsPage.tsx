@@ -1,9 +1,6 @@
-import { request } from "@tollgate/ui/api/request.ts"
 import { Button } from "@tollgate/ui/components/Button.tsx"
-import { ConfirmDialog } from "@tollgate/ui/components/ConfirmDialog.tsx"
 import { EmptyState } from "@tollgate/ui/components/EmptyState.tsx"
 import { Time } from "@tollgate/ui/components/Time.tsx"
-import { showToast } from "@tollgate/ui/components/toasts.tsx"
 import { useEffect, useState } from "preact/hooks"
 import type { MeteringBucketJson } from "../../api/types.ts"
 import { PagedTable } from "../../components/PagedTable.tsx"
@@ -13,15 +10,12 @@ import type { PageParams } from "../../routing/pages.ts"
 import { address, replaceAddress } from "../../routing/router.ts"
 import { canWrite } from "../../session/session.ts"
 import { CreateBucketDialog } from "./CreateBucketDialog.tsx"
-import { linkToBucket, toBucketPath } from "./meteringAddresses.ts"
-
-const getName = ({ id, name }: MeteringBucketJson): string => name ?? id
+import { linkToBucket } from "./meteringAddresses.ts"
 
 /** The metering buckets of an account. If there is only one, it is opened instead. */
 export const MeteringBucketsPage = ({ params }: { readonly params: PageParams }) => {
   const { account = "" } = params
   const [isCreating, setIsCreating] = useState(false)
-  const [removed, setRemoved] = useState<MeteringBucketJson>()
   const buckets = useList<MeteringBucketJson>("/v1/metering", { accountName: account })
   const [only] = buckets.data?.total === 1 && address.value.query["all"] === undefined ? buckets.data.data : []
   useEffect(() => {
@@ -48,47 +42,15 @@ export const MeteringBucketsPage = ({ params }: { readonly params: PageParams })
           </EmptyState>
         }
         columns={[
-          { title: "Name", render: (bucket) => <a href={linkToBucket(account, bucket.id)}>{getName(bucket)}</a> },
+          {
+            title: "Name",
+            render: (bucket) => <a href={linkToBucket(account, bucket.id)}>{bucket.name ?? bucket.id}</a>
+          },
           { title: "Id", render: ({ id }) => <code>{id}</code> },
-          { title: "Created", render: ({ createdOn }) => <Time value={createdOn} /> },
-          ...(canWrite.value
-            ? [
-                {
-                  title: "Actions",
-                  render: (bucket: MeteringBucketJson) => (
-                    <Button
-                      kind="destructive"
-                      isSmall
-                      label={`Remove ${getName(bucket)}`}
-                      onClick={() => setRemoved(bucket)}
-                    >
-                      Remove
-                    </Button>
-                  )
-                }
-              ]
-            : [])
+          { title: "Created", render: ({ createdOn }) => <Time value={createdOn} /> }
         ]}
       />
       {isCreating && <CreateBucketDialog account={account} onClose={() => setIsCreating(false)} />}
-      {removed !== undefined && (
-        <ConfirmDialog
-          title={`Remove ${getName(removed)}?`}
-          confirmLabel="Remove metering bucket"
-          nameToType={getName(removed)}
-          onConfirm={async () => {
-            await request("DELETE", toBucketPath(removed.id))
-            showToast(`${getName(removed)} was removed.`)
-            buckets.reload()
-          }}
-          onClose={() => setRemoved(undefined)}
-        >
-          <p>
-            All its plans, subscriptions and usage are removed with it, and requests that are metered with it are
-            refused. This cannot be taken back.
-          </p>
-        </ConfirmDialog>
-      )}
     </>
   )
 }
