@@ -3,6 +3,8 @@ import { Checkbox, Select } from "@tollgate/ui/components/fields.tsx"
 import { Icon } from "@tollgate/ui/components/Icon.tsx"
 import { type Theme, theme } from "@tollgate/ui/theme/theme.ts"
 import { useEffect, useState } from "preact/hooks"
+import type { CallerJson } from "../api/types.ts"
+import { describeGrant, mayAll } from "../pages/people/grants.ts"
 import { address, linkTo } from "../routing/router.ts"
 import { caller, isKeptInTab, keepInTab, signOut } from "../session/session.ts"
 import { productName, settings } from "../session/settings.ts"
@@ -20,6 +22,13 @@ const themes: ReadonlyArray<{ readonly value: Theme; readonly label: string }> =
   { value: "light", label: "Light" },
   { value: "dark", label: "Dark" }
 ]
+
+/** Who is signed in, and what they may do: why others see buttons that are not here. */
+const Caller = ({ caller }: { readonly caller: CallerJson }) => (
+  <p class="caller hint">
+    {caller.name ?? "You"}: {describeGrant(caller)}. {!mayAll(caller) && "What else one can do is not shown."}
+  </p>
+)
 
 export const Navigation = ({ account, onSearch, onHelp }: NavigationProps) => {
   const current = address.value.segments[2]
@@ -69,6 +78,7 @@ export const Navigation = ({ account, onSearch, onHelp }: NavigationProps) => {
         <Button isSmall onClick={onHelp}>
           <Icon name="help" /> Help <kbd>?</kbd>
         </Button>
+        {caller.value !== undefined && <Caller caller={caller.value} />}
         <details class="settings">
           <summary>Settings</summary>
           <Select

@@ -1,7 +1,7 @@
 import { formatCount, formatQuantity } from "@tollgate/ui/format/numbers.ts"
 import type { ComponentChildren } from "preact"
 import { linkTo } from "../../routing/router.ts"
-import { linkToBuckets } from "../metering/meteringAddresses.ts"
+import { linkToBucket, linkToBuckets } from "../metering/meteringAddresses.ts"
 import type { Inventory } from "./inventory.ts"
 
 const Card = ({
@@ -17,7 +17,11 @@ const Card = ({
 }) => (
   <div class="card">
     <a href={link}>{title}</a>
-    <strong>{formatCount(count)}</strong>
+    <strong>
+      <a class="plain-link" href={link} aria-label={`${formatCount(count)} ${title}`}>
+        {formatCount(count)}
+      </a>
+    </strong>
     {children}
   </div>
 )
@@ -47,7 +51,9 @@ export const InventoryCards = ({ account, inventory }: { readonly account: strin
         <ul class="card-list">
           {keyBuckets.first.map(({ name, consumers }) => (
             <li key={name}>
-              <a href={toLink("consumers", name)}>{name}</a> {formatCount(consumers)}
+              <a href={toLink("consumers", name)}>
+                {name} {formatCount(consumers)}
+              </a>
             </li>
           ))}
         </ul>
@@ -61,7 +67,10 @@ export const InventoryCards = ({ account, inventory }: { readonly account: strin
         <ul class="card-list">
           {meteringBuckets.first.map(({ id, name, plans, subscriptions }) => (
             <li key={id}>
-              <a href={toLink("metering", id)}>{name}</a> {formatCount(subscriptions)}, {formatQuantity(plans, "plan")}
+              <a href={linkToBucket(account, id, { tab: "subscriptions" })}>
+                {name} {formatCount(subscriptions)}
+              </a>
+              , <a href={linkToBucket(account, id)}>{formatQuantity(plans, "plan")}</a>
             </li>
           ))}
         </ul>
@@ -74,7 +83,11 @@ export const InventoryCards = ({ account, inventory }: { readonly account: strin
       {projects !== undefined && <Card title="Projects" link={toLink("deployments")} count={projects} />}
       {webhooks !== undefined && (
         <Card title="Webhooks" link={toLink("webhooks")} count={webhooks.total}>
-          {disabled > 0 && <p class="hint">{formatCount(disabled)} disabled</p>}
+          {disabled > 0 && (
+            <p>
+              <a href={toLink("webhooks")}>{formatCount(disabled)} disabled</a>
+            </p>
+          )}
         </Card>
       )}
     </div>

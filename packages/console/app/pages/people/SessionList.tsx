@@ -14,8 +14,10 @@ import { describeGrant } from "./grants.ts"
 
 const getName = ({ id, name }: SessionJson): string => name ?? id
 
+const hasEnded = ({ expiresOn }: SessionJson): boolean => Date.parse(expiresOn) <= Date.now()
+
 const State = ({ session }: { readonly session: SessionJson }) => {
-  if (Date.parse(session.expiresOn) <= Date.now()) return <Badge>ended</Badge>
+  if (hasEnded(session)) return <Badge>ended</Badge>
   return <Badge tone="good">{session.id === caller.value?.id ? "this one" : "open"}</Badge>
 }
 
@@ -56,16 +58,17 @@ export const SessionList = ({ title, path }: { readonly title: string; readonly 
             ? [
                 {
                   title: "Actions",
-                  render: (session: SessionJson) => (
-                    <Button
-                      kind="destructive"
-                      isSmall
-                      label={`End the session of ${getName(session)}`}
-                      onClick={() => setDialog(session)}
-                    >
-                      End
-                    </Button>
-                  )
+                  render: (session: SessionJson) =>
+                    hasEnded(session) ? null : (
+                      <Button
+                        kind="destructive"
+                        isSmall
+                        label={`End the session of ${getName(session)}`}
+                        onClick={() => setDialog(session)}
+                      >
+                        End
+                      </Button>
+                    )
                 }
               ]
             : [])

@@ -4,8 +4,13 @@ interface Grant {
   readonly permissions?: ReadonlyArray<string> | undefined
 }
 
-export const describeGrant = ({ access, permissions }: Grant): string =>
-  permissions?.join(", ") ?? (access === "write" ? "everything but tokens" : "reading")
+export const mayAll = ({ permissions = [] }: Grant): boolean =>
+  permissions.some((permission) => permission === "*" || permission === "admin")
+
+export const describeGrant = ({ access, permissions }: Grant): string => {
+  if (permissions === undefined) return access === "write" ? "everything but tokens" : "reading"
+  return permissions.includes("*") ? "everything" : permissions.join(", ")
+}
 
 export const roles = [
   { value: "viewer", label: "viewer: may look at everything but keys' values" },

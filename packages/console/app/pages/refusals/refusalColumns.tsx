@@ -66,7 +66,9 @@ const Key = ({
     <code>{keyId}</code>
   ) : (
     <a href={linkToConsumer({ ...params, consumer }, { keyId })}>
-      <code>{keyId}</code>
+      <code class="short-id" title={keyId}>
+        {keyId}
+      </code>
     </a>
   )
 }
