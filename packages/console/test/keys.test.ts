@@ -22,6 +22,7 @@ const listKeys = async (name: string, from?: ConsoleServer) => (await bucketOf(f
 
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
 const dialog = (page: Page, name: string) => page.getByRole("dialog", { name, exact: true })
+const openTools = (page: Page) => page.getByText("Developer tools").click()
 const keysTable = (page: Page) => page.getByRole("table", { name: "Keys of this consumer" })
 
 /** Creates a consumer with a key, and opens its page. */
@@ -107,6 +108,7 @@ describe("creating keys in the console", { timeout: 120_000 }, () => {
 
   it("creates many keys with the same description", async () => {
     const { page, errors, close } = await openConsumer("create-many")
+    await openTools(page)
     await button(page, "Create many").click()
     const form = dialog(page, "Create many keys")
     await form.getByLabel("How many").fill("12")
@@ -148,6 +150,7 @@ describe("creating keys in the console", { timeout: 120_000 }, () => {
     const { page, errors, close } = await openConsumer("import")
     const former = ["a-key-of-the-old-system-1", "a-key-of-the-old-system-2"]
     const hashes = former.map((value) => createHash("sha256").update(value).digest("hex"))
+    await openTools(page)
     await button(page, "Import").click()
     const form = dialog(page, "Import keys")
     const submit = form.getByRole("button", { name: "Import keys" })
@@ -438,6 +441,7 @@ describe("changing keys in the console", { timeout: 120_000 }, () => {
     const { page, errors, close } = await openConsumer("narrow", { context })
     const getOverflow = () => page.evaluate("document.documentElement.scrollWidth - innerWidth")
     expect(await getOverflow()).toBe(0)
+    await openTools(page)
     for (const name of ["Create key", "Create many", "Import", "Roll all keys"]) {
       await button(page, name).click()
       await page.getByRole("dialog").waitFor()

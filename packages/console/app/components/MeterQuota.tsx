@@ -3,10 +3,15 @@ import { QuotaBar } from "@tollgate/ui/components/QuotaBar.tsx"
 import { formatCount } from "@tollgate/ui/format/numbers.ts"
 import { getAvailable, isCreditLow, type QuotaJson } from "./quotas.ts"
 
-/** What is used of a meter, with what is left of credit. */
+/** What is used of a meter, with what is left of credit and what was used above both. */
 export const MeterQuota = ({ label, quota }: { readonly label: string; readonly quota: QuotaJson }) => (
   <>
     <QuotaBar label={label} used={quota.used} max={getAvailable(quota)} />
+    {quota.overage !== undefined && (
+      <span class="quota-credit hint">
+        {label}: {formatCount(quota.overage)} above the quota
+      </span>
+    )}
     {quota.credit !== undefined && (
       <span class="quota-credit">
         <span class="hint">

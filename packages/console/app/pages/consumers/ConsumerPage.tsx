@@ -9,21 +9,23 @@ import { Section } from "@tollgate/ui/components/Section.tsx"
 import { showToast } from "@tollgate/ui/components/toasts.tsx"
 import { useAction } from "@tollgate/ui/data/useAction.ts"
 import { useQuery } from "@tollgate/ui/data/useQuery.ts"
-import { useState } from "preact/hooks"
+import { useEffect, useState } from "preact/hooks"
 import type { ConsumerJson } from "../../api/types.ts"
 import { PageHeader } from "../../components/PageHeader.tsx"
 import { ScrollTarget } from "../../components/ScrollTarget.tsx"
+import { remember } from "../../layout/recentResults.ts"
 import type { PageParams } from "../../routing/pages.ts"
 import { goTo, linkTo } from "../../routing/router.ts"
 import { may } from "../../session/session.ts"
 import { RecentEvents } from "../events/RecentEvents.tsx"
+import { AddNoteDialog } from "./AddNoteDialog.tsx"
 import { ConsumerDetails } from "./ConsumerDetails.tsx"
 import { ConsumerRefusals } from "./ConsumerRefusals.tsx"
 import { ConsumerSubscriptions } from "./ConsumerSubscriptions.tsx"
 import { EditConsumerDialog } from "./EditConsumerDialog.tsx"
 import { KeysSection } from "./keys/KeysSection.tsx"
 import { OpenPortalButton, openPortal } from "./OpenPortalButton.tsx"
-import { linkToBucket, linkToBuckets, linkToConsumer, linkToEvents, toConsumerPath } from "./paths.ts"
+import { linkToBucket, linkToBuckets, linkToConsumer, toConsumerPath, toEventFilter } from "./paths.ts"
 import "../../styles/consumers.css"
 
 /** One consumer: its fields, keys, subscriptions, usage and events. */
@@ -34,7 +36,7 @@ export const ConsumerPage = ({
 }) => {
   const params = { account, bucket, consumer: name }
   const path = toConsumerPath(params)
-  const [dialog, setDialog] = useState<"edit" | "stop" | "remove">()
+  const [dialog, setDialog] = useState<"edit" | "note" | "stop" | "remove">()
   const [revision, setRevision] = useState(0)
   const close = (): void => setDialog(undefined)
   const consumer = useQuery(path, (signal) =>
@@ -43,6 +45,11 @@ export const ConsumerPage = ({
       signal
     })
   )
+  const isFound = consumer.data !== undefined
+  useEffect(() => {
+    if (isFound)
+      remember(account, { kind: "consumer", label: name, hint: `in ${bucket}`, link: linkToConsumer(params) })
+  }, [isFound])
   const change = (message: string): void => {
     showToast(message)
     consumer.reload()
@@ -66,7 +73,12 @@ export const ConsumerPage = ({
         {consumer.data !== undefined && !consumer.data.value.disabled && <OpenPortalButton action={portal} />}
         {consumer.data !== undefined && (
           <>
-            {may("consumers:write") && <Button onClick={() => setDialog("edit")}>Edit</Button>}
+            {may("consumers:write") && (
+              <>
+                <Button onClick={() => setDialog("note")}>Add a note</Button>
+                <Button onClick={() => setDialog("edit")}>Edit</Button>
+              </>
+            )}
             {!may("consumers:disable") ? null : consumer.data.value.disabled ? (
               <Button kind="primary" onClick={() => void resume.run()} isBusy={resume.isRunning}>
                 Let it call again
@@ -101,12 +113,16 @@ export const ConsumerPage = ({
                 <Notice kind="warning">This consumer is stopped: requests with any of its keys get 401.</Notice>
               )}
               <ConsumerDetails params={params} consumer={reply.value} />
-              <KeysSection params={params} />
+              <KeysSection params={params} onChange={() => setRevision((revision) => revision + 1)} />
               {may("decisions:read") && (
                 <ConsumerRefusals params={params} linkToUsage={linkToConsumer(params, { section: "usage" })} />
               )}
               <ScrollTarget name="usage">
-                <ConsumerSubscriptions params={params} customerKey={reply.value.customerKey ?? name} />
+                <ConsumerSubscriptions
+                  account={account}
+                  customerKey={reply.value.customerKey ?? name}
+                  onChange={() => setRevision((revision) => revision + 1)}
+                />
               </ScrollTarget>
               <Section
                 title="Latest events"
@@ -115,12 +131,30 @@ export const ConsumerPage = ({
                     <Button isSmall label="Refresh events" onClick={() => setRevision(revision + 1)}>
                       Refresh
                     </Button>
-                    <a href={linkToEvents(account, reply.value.id)}>All events of this consumer</a>
+                    <a href={linkTo(["accounts", account, "events"], toEventFilter(params))}>
+                      All of the consumer and its keys
+                    </a>
                   </>
                 }
               >
-                <RecentEvents account={account} subject={reply.value.id} revision={revision} />
+                <p class="hint">Of the consumer and its keys, and of its plan, usage and credit.</p>
+                <RecentEvents
+                  account={account}
+                  filters={[toEventFilter(params), { customerKey: reply.value.customerKey ?? name }]}
+                  revision={revision}
+                />
               </Section>
+              {dialog === "note" && (
+                <AddNoteDialog
+                  path={path}
+                  consumer={reply}
+                  onClose={close}
+                  onSaved={() => {
+                    close()
+                    change(`Added a note to ${name}`)
+                  }}
+                />
+              )}
               {dialog === "edit" && (
                 <EditConsumerDialog
                   path={path}

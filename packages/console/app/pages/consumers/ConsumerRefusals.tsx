@@ -3,6 +3,7 @@ import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
 import { Section } from "@tollgate/ui/components/Section.tsx"
 import { Time } from "@tollgate/ui/components/Time.tsx"
 import { useQuery } from "@tollgate/ui/data/useQuery.ts"
+import { useState } from "preact/hooks"
 import type { RefusalJson, RefusalPageJson } from "../../api/types.ts"
 import { PagedTable } from "../../components/PagedTable.tsx"
 import { useList } from "../../data/useList.ts"
@@ -10,6 +11,7 @@ import { address, linkTo } from "../../routing/router.ts"
 import { OutcomePlot } from "../refusals/OutcomePlot.tsx"
 import { loadOutcomes, parsePeriod } from "../refusals/outcomes.ts"
 import { getRefusalKey, makeRefusalColumns, refusalCaption } from "../refusals/refusalColumns.tsx"
+import { WhyRefusedDialog } from "../refusals/WhyRefusedDialog.tsx"
 import { type ConsumerParams, linkToConsumer, toConsumerPath } from "./paths.ts"
 
 /** Requests of a consumer: why some were refused, and how many were allowed. Nothing if the server has no log of decisions. */
@@ -21,6 +23,7 @@ export const ConsumerRefusals = ({
   readonly linkToUsage: string
 }) => {
   const { account, bucket, consumer } = params
+  const [isAsking, setIsAsking] = useState(false)
   const { reason = "", keyId = "" } = address.value.query
   const path = `${toConsumerPath(params)}/decisions`
   const refusals = useList<RefusalJson, RefusalPageJson>(path, { reason, keyId }, { limit: 10, offsetName: "refusals" })
@@ -34,16 +37,21 @@ export const ConsumerRefusals = ({
     <Section
       title="Requests"
       actions={
-        <Button
-          isSmall
-          label="Refresh requests"
-          onClick={() => {
-            requests.reload()
-            refusals.reload()
-          }}
-        >
-          Refresh
-        </Button>
+        <>
+          <Button isSmall onClick={() => setIsAsking(true)}>
+            Why was this refused?
+          </Button>
+          <Button
+            isSmall
+            label="Refresh requests"
+            onClick={() => {
+              requests.reload()
+              refusals.reload()
+            }}
+          >
+            Refresh
+          </Button>
+        </>
       }
     >
       <QueryView query={requests}>
@@ -80,6 +88,7 @@ export const ConsumerRefusals = ({
           </p>
         )}
       />
+      {isAsking && <WhyRefusedDialog params={params} onClose={() => setIsAsking(false)} />}
     </Section>
   )
 }

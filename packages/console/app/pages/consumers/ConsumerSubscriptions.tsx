@@ -11,28 +11,22 @@ import { Time } from "@tollgate/ui/components/Time.tsx"
 import { showToast } from "@tollgate/ui/components/toasts.tsx"
 import { useAction } from "@tollgate/ui/data/useAction.ts"
 import { useQuery } from "@tollgate/ui/data/useQuery.ts"
-import { formatQuantity } from "@tollgate/ui/format/numbers.ts"
+import { formatCount, formatQuantity } from "@tollgate/ui/format/numbers.ts"
+import { Fragment } from "preact"
 import { useState } from "preact/hooks"
 import type { QuotasJson, SubscriptionJson } from "../../api/types.ts"
 import { MeterQuota } from "../../components/MeterQuota.tsx"
+import type { QuotaJson } from "../../components/quotas.ts"
 import { linkTo } from "../../routing/router.ts"
 import { may, maySell } from "../../session/session.ts"
 import { CreditList } from "../metering/CreditList.tsx"
 import { GiveCreditDialog } from "../metering/GiveCreditDialog.tsx"
+import { GroupUsage } from "../metering/GroupUsage.tsx"
 import { linkToBucket, toCustomerPath, toSubscriptionPath } from "../metering/meteringAddresses.ts"
 import { OverridesDialog } from "../metering/OverridesDialog.tsx"
 import { CancelPlanDialog, ChangePlanDialog } from "./ChangePlanDialog.tsx"
 import { ExtendTrialDialog } from "./ExtendTrialDialog.tsx"
-import type { ConsumerParams } from "./paths.ts"
-import {
-  addUsage,
-  addUsesOfKeys,
-  type BucketUsage,
-  loadUsage,
-  maxSubscriptions,
-  type SubscriptionUsage
-} from "./subscriptionUsage.ts"
-import { UsageByKey } from "./UsageByKey.tsx"
+import { addUsage, type BucketUsage, loadUsage, maxSubscriptions, type SubscriptionUsage } from "./subscriptionUsage.ts"
 
 const consumingStatuses = ["active", "trialing", "past-due"]
 
@@ -68,6 +62,23 @@ const PendingChange = ({
   )
 }
 
+/** What the plans allow of a meter, and when it begins anew. */
+const MeterFacts = ({ quota, resetsOn }: { readonly quota: QuotaJson; readonly resetsOn: string }) => {
+  const resets = quota.periodStart === undefined ? resetsOn : quota.resetsOn
+  return (
+    <p class="hint">
+      Allowance {formatCount(quota.max)},{" "}
+      {resets === undefined ? (
+        "never resets"
+      ) : (
+        <>
+          resets <Time value={resets} />
+        </>
+      )}
+    </p>
+  )
+}
+
 type OpenDialog = { readonly kind: "trial" | "overrides"; readonly reply: Reply<SubscriptionJson> }
 
 const Subscription = ({
@@ -93,13 +104,13 @@ const Subscription = ({
         <Badge tone={consumingStatuses.includes(subscription.status) ? "good" : "warning"}>{subscription.status}</Badge>
       </p>
       {Object.entries(quotas.meters).map(([meter, quota]) => (
-        <a key={meter} class="plain-link" href={link}>
-          <MeterQuota label={meter} quota={quota} />
-        </a>
+        <Fragment key={meter}>
+          <a class="plain-link" href={link}>
+            <MeterQuota label={meter} quota={quota} />
+          </a>
+          <MeterFacts quota={quota} resetsOn={quotas.resetsOn} />
+        </Fragment>
       ))}
-      <p class="hint">
-        Resets <Time value={quotas.resetsOn} />
-      </p>
       {subscription.trialEndDate !== undefined && subscription.status === "trialing" && (
         <p class="hint">
           The trial ends <Time value={subscription.trialEndDate} />
@@ -142,13 +153,11 @@ const mergeQuotas = ([first, ...others]: ReadonlyArray<SubscriptionUsage>): Quot
   }
 
 const Bucket = ({
-  params,
   account,
   customerKey,
   usage: { bucket, total, subscriptions },
   onChange
 }: {
-  readonly params: ConsumerParams
   readonly account: string
   readonly customerKey: string
   readonly usage: BucketUsage
@@ -203,10 +212,11 @@ const Bucket = ({
         </p>
       )}
       <Plot title={`Usage of the last 30 days in ${name}`} {...addUsage(subscriptions.map(({ usage }) => usage))} />
-      <UsageByKey
-        params={params}
-        title={`Usage of the last 30 days by key in ${name}`}
-        uses={addUsesOfKeys(subscriptions.map(({ usage }) => usage))}
+      <h4>Usage by key and label in {name}</h4>
+      <GroupUsage
+        account={account}
+        paths={subscriptions.map(({ subscription: { id } }) => `${toSubscriptionPath(bucket.id, id)}/usage`)}
+        suffix={` in ${name}`}
       />
       <h4>Credit in {name}</h4>
       <CreditList
@@ -234,13 +244,15 @@ const Bucket = ({
 
 /** The subscriptions whose customer key is the name of the consumer, with their quotas and usage. */
 export const ConsumerSubscriptions = ({
-  params,
-  customerKey
+  account,
+  customerKey,
+  onChange
 }: {
-  readonly params: ConsumerParams
+  readonly account: string
   readonly customerKey: string
+  /** Called when something of the customer was changed here. */
+  readonly onChange: () => void
 }) => {
-  const { account } = params
   const usage = useQuery(`usage ${account} ${customerKey}`, (signal) => loadUsage(account, customerKey, signal))
   return (
     <Section title="Subscriptions and usage">
@@ -258,11 +270,13 @@ export const ConsumerSubscriptions = ({
             buckets.map((bucket) => (
               <Bucket
                 key={bucket.bucket.id}
-                params={params}
                 account={account}
                 customerKey={customerKey}
                 usage={bucket}
-                onChange={usage.reload}
+                onChange={() => {
+                  usage.reload()
+                  onChange()
+                }}
               />
             ))
           )

@@ -29,5 +29,11 @@ export const linkToConsumer = ({ account, bucket, consumer }: ConsumerParams, qu
 export const linkToRefusals = ({ account, bucket }: BucketParams, query: LinkQuery = {}): string =>
   linkTo(["accounts", account, "refusals", bucket], query)
 
+/** Finds the events of a consumer and its keys. */
+export const toEventFilter = ({ bucket, consumer }: ConsumerParams) => ({
+  keyBucketName: bucket,
+  consumerName: consumer
+})
+
 export const linkToEvents = (account: string, subject: string): string =>
   linkTo(["accounts", account, "events"], { subject })

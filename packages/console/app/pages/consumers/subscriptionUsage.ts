@@ -31,7 +31,7 @@ const loadBucket = async (
       const path = toPath(root, subscription.id)
       const [quotas, usage] = await Promise.all([
         get<QuotasJson>(`${path}/quotas`, {}, signal),
-        get<UsageSeriesJson>(`${path}/usage`, { step: "day", groupBy: "key" }, signal)
+        get<UsageSeriesJson>(`${path}/usage`, { step: "day" }, signal)
       ])
       return { subscription, quotas, usage }
     })
@@ -49,32 +49,6 @@ export const loadUsage = async (
   const { data } = await get<PageJson<MeteringBucketJson>>("/v1/metering", query, signal)
   const buckets = await Promise.all(data.map((bucket) => loadBucket(bucket, customerKey, signal)))
   return buckets.filter(({ total }) => total > 0)
-}
-
-export interface KeyUse {
-  /** The id of a key, or what has none. */
-  readonly name: string
-  readonly isKey: boolean
-  readonly meters: Readonly<Record<string, number>>
-}
-
-/** What was used with each key, the most first. What has no key, or of which it is not known yet, is last. */
-export const addUsesOfKeys = (all: ReadonlyArray<UsageSeriesJson>): ReadonlyArray<KeyUse> => {
-  const uses = new Map<string, KeyUse & { readonly meters: Record<string, number> }>()
-  const add = (name: string, isKey: boolean, amounts: Readonly<Record<string, number>>): void => {
-    const use = uses.get(name) ?? { name, isKey, meters: {} }
-    for (const [meter, amount] of Object.entries(amounts)) use.meters[meter] = (use.meters[meter] ?? 0) + amount
-    uses.set(name, use)
-  }
-  for (const { groups = [], other = {}, unknown = {} } of all.flatMap(({ data }) => data)) {
-    for (const { keyId = "", meters } of groups) add(keyId, true, meters)
-    add("other keys", false, other)
-    add("without a key", false, unknown)
-  }
-  const getSum = ({ meters }: KeyUse): number => Object.values(meters).reduce((sum, amount) => sum + amount, 0)
-  return [...uses.values()]
-    .filter((use) => getSum(use) !== 0)
-    .sort((a, b) => Number(b.isKey) - Number(a.isKey) || getSum(b) - getSum(a))
 }
 
 /** The usage of several subscriptions as one series per meter. */

@@ -20,14 +20,23 @@ const limit = 50
 /** The event log of an account: who changed what, and when. New events wait for a button, so that nothing moves. */
 export const EventsPage = ({ params }: { readonly params: PageParams }) => {
   const account = params["account"] ?? ""
-  const { type = "", subject = "", before = "" } = address.value.query
+  const {
+    type = "",
+    subject = "",
+    before = "",
+    keyBucketName = "",
+    consumerName = "",
+    customerKey = ""
+  } = address.value.query
+  const filters = { type, subject, keyBucketName, consumerName, customerKey }
   const [shown, setShown] = useState<EventJson>()
   const path = toPath("/v1/accounts", account, "events")
-  const events = useQuery(`${path} ${type} ${subject} ${before}`, (signal) =>
-    get<PageJson<EventJson>>(path, { type, subject, before, limit }, signal)
+  const events = useQuery(JSON.stringify([path, filters, before]), (signal) =>
+    get<PageJson<EventJson>>(path, { ...filters, before, limit }, signal)
   )
   const isNewest = before === ""
-  const hasNewer = useNewerEvents(path, { type, subject }, events.data?.data[0]?.id, isNewest && !events.isLoading)
+  const hasNewer = useNewerEvents(path, filters, events.data?.data[0]?.id, isNewest && !events.isLoading)
+  const isUnfiltered = isNewest && Object.values(filters).every((value) => value === "")
   const segments = ["accounts", account, "events"]
   return (
     <>
@@ -37,19 +46,25 @@ export const EventsPage = ({ params }: { readonly params: PageParams }) => {
             {hasNewer ? "Show newer events" : "Refresh"}
           </Button>
         ) : (
-          <LinkButton href={linkTo(segments, { type, subject })}>Newest events</LinkButton>
+          <LinkButton href={linkTo(segments, filters)}>Newest events</LinkButton>
         )}
       </PageHeader>
       <span class="visually-hidden" role="status">
         {hasNewer && "There are newer events."}
       </span>
       <EventFilters type={type} subject={subject} />
+      {consumerName + customerKey !== "" && (
+        <p class="hint">
+          Only those of {consumerName === "" ? `the customer ${customerKey}` : `${consumerName} and its keys`}.{" "}
+          <a href={linkTo(segments, { type, subject })}>Show all</a>
+        </p>
+      )}
       <QueryView query={events}>
         {({ data, total }) =>
           data.length === 0 ? (
-            <EmptyState title={type === "" && subject === "" && isNewest ? "There is no event yet" : "No event found"}>
+            <EmptyState title={isUnfiltered ? "There is no event yet" : "No event found"}>
               <p>
-                {type === "" && subject === "" && isNewest
+                {isUnfiltered
                   ? "Every change of this account is listed here: create a consumer, and its event appears within a second."
                   : "No event in the log fits. Events are kept for a limited time, 90 days by default."}
               </p>

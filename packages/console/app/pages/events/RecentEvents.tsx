@@ -1,4 +1,4 @@
-import { get, toPath } from "@tollgate/ui/api/request.ts"
+import { get, type Query, toPath } from "@tollgate/ui/api/request.ts"
 import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
 import { Table } from "@tollgate/ui/components/Table.tsx"
 import { Time } from "@tollgate/ui/components/Time.tsx"
@@ -29,26 +29,44 @@ const EventTable = ({ events }: { readonly events: ReadonlyArray<EventJson> }) =
   />
 )
 
-/** The latest events of an account, or of one thing in it. */
+const maxShown = 10
+
+/** Reads what fits any of the filters, each event once, newest first. */
+const loadEvents = async (
+  account: string,
+  filters: ReadonlyArray<Query>,
+  signal: AbortSignal
+): Promise<ReadonlyArray<EventJson>> => {
+  const path = `${toPath("/v1/accounts", account)}/events`
+  const pages = await Promise.all(
+    filters.map((filter) => get<PageJson<EventJson>>(path, { ...filter, limit: maxShown }, signal))
+  )
+  const found = new Map(pages.flatMap(({ data }) => data).map((event) => [event.id, event]))
+  return pages.length === 1
+    ? [...found.values()]
+    : [...found.values()]
+        .sort((one, other) => Date.parse(other.occurredOn) - Date.parse(one.occurredOn))
+        .slice(0, maxShown)
+}
+
+/** The latest events of an account, or those that fit any of the filters. */
 export const RecentEvents = ({
   account,
-  subject,
-  limit = 10,
+  filters = [{}],
   revision = 0
 }: {
   readonly account: string
-  readonly subject?: string | undefined
-  readonly limit?: number
+  readonly filters?: ReadonlyArray<Query> | undefined
   /** Another number loads them again. */
   readonly revision?: number
 }) => {
-  const events = useQuery(`events ${account} ${subject} ${limit}`, (signal) =>
-    get<PageJson<EventJson>>(`${toPath("/v1/accounts", account)}/events`, { subject, limit }, signal)
+  const events = useQuery(JSON.stringify(["events", account, filters]), (signal) =>
+    loadEvents(account, filters, signal)
   )
   useReloadOn(events, revision)
   return (
     <QueryView query={events}>
-      {({ data }) => (data.length === 0 ? <p class="hint">There is none yet.</p> : <EventTable events={data} />)}
+      {(events) => (events.length === 0 ? <p class="hint">There is none yet.</p> : <EventTable events={events} />)}
     </QueryView>
   )
 }

@@ -1,4 +1,4 @@
-import { get } from "@tollgate/ui/api/request.ts"
+import { get, type Query } from "@tollgate/ui/api/request.ts"
 import { useInterval } from "@tollgate/ui/data/useInterval.ts"
 import { useRef, useState } from "preact/hooks"
 import type { EventJson, PageJson } from "../../api/types.ts"
@@ -8,7 +8,7 @@ const checkIntervalMs = 5_000
 /** Whether there are events that are newer than the newest one shown. Asks only for the newest one. */
 export const useNewerEvents = (
   path: string,
-  filters: { readonly type: string; readonly subject: string },
+  filters: Query,
   newestShown: string | undefined,
   isWatching: boolean
 ): boolean => {

@@ -2,22 +2,23 @@ import { get } from "@tollgate/ui/api/request.ts"
 import { Button } from "@tollgate/ui/components/Button.tsx"
 import { TextField } from "@tollgate/ui/components/fields.tsx"
 import { QueryView } from "@tollgate/ui/components/QueryView.tsx"
-import { Section } from "@tollgate/ui/components/Section.tsx"
 import { Table } from "@tollgate/ui/components/Table.tsx"
+import { useFieldText } from "@tollgate/ui/components/useFieldText.ts"
 import { useQuery } from "@tollgate/ui/data/useQuery.ts"
 import { useReloadOn } from "@tollgate/ui/data/useReloadOn.ts"
 import { formatCount } from "@tollgate/ui/format/numbers.ts"
 import type { ComponentChildren } from "preact"
-import { useState } from "preact/hooks"
 import type { UsageSeriesJson } from "../../api/types.ts"
-import { linkTo } from "../../routing/router.ts"
+import { address, linkTo, setQuery } from "../../routing/router.ts"
 
-interface GroupUsageProps {
+export interface GroupUsageProps {
   readonly account: string
-  /** The path of the usage in the API. */
-  readonly path: string
+  /** The paths of the usage in the API. What they have is added up. */
+  readonly paths: ReadonlyArray<string>
+  /** What the usage is of, if the page has several: " in default". */
+  readonly suffix?: string | undefined
   /** Another number loads the usage again. */
-  readonly revision: number
+  readonly revision?: number | undefined
 }
 
 interface Row {
@@ -36,7 +37,7 @@ const describe = (account: string, { keyId, keyBucketName = "", value = "" }: Gr
   )
 
 /** What each group used in all days together, the one with the most first; last what belongs to none. */
-const toRows = (account: string, { data }: UsageSeriesJson, meters: ReadonlyArray<string>): ReadonlyArray<Row> => {
+const toRows = (account: string, data: UsageSeriesJson["data"], meters: ReadonlyArray<string>): ReadonlyArray<Row> => {
   const rows = new Map<string, Row>()
   const add = (id: string, name: ComponentChildren, amounts: Readonly<Record<string, number>> = {}): void => {
     const row = rows.get(id) ?? { id, name, used: new Map() }
@@ -60,46 +61,51 @@ const toRows = (account: string, { data }: UsageSeriesJson, meters: ReadonlyArra
   return [...ranked, ...rows.values()].filter(isUsed)
 }
 
-/** What was used by key, or by the values of a label, in the last 30 days. */
-export const GroupUsage = ({ account, path, revision }: GroupUsageProps) => {
-  const [name, setName] = useState("")
-  const [label, setLabel] = useState("")
+/** What was used by key, or by the values of a label, in the last 30 days. The label is in the address. */
+export const GroupUsage = ({ account, paths, suffix = "", revision = 0 }: GroupUsageProps) => {
+  const { label = "" } = address.value.query
+  const [input, setInput] = useFieldText(label)
   const groupBy = label === "" ? "key" : `label:${label}`
-  const usage = useQuery(`usage ${path} ${groupBy}`, (signal) => get<UsageSeriesJson>(path, { groupBy }, signal))
+  const usage = useQuery(`usage ${paths} ${groupBy}`, async (signal) => {
+    const all = await Promise.all(paths.map((path) => get<UsageSeriesJson>(path, { step: "day", groupBy }, signal)))
+    return all.flatMap(({ data }) => data)
+  })
   useReloadOn(usage, revision)
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault()
-    setLabel(name.trim())
-  }
   return (
-    <Section title="Usage by key and label">
+    <>
       <p class="hint">
         Of the last 30 days, up to 15 seconds late. What was counted without a key or label is not known.
       </p>
-      <form class="filters" onSubmit={submit}>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          setQuery({ label: input.trim() })
+        }}
+      >
         <TextField
           label="Label to group by"
           placeholder="model; empty for keys"
           type="search"
-          value={name}
-          onInput={setName}
+          value={input}
+          onInput={setInput}
           autoComplete="off"
         />
         <Button type="submit">Group</Button>
       </form>
       <QueryView query={usage}>
-        {(usage) => {
-          const meters = Object.keys(usage.data[0]?.meters ?? {}).sort()
-          const rows = toRows(account, usage, meters)
+        {(data) => {
+          const meters = [...new Set(data.flatMap((step) => Object.keys(step.meters)))].sort()
+          const rows = toRows(account, data, meters)
           return rows.length === 0 ? (
             <p class="hint">Nothing was used.</p>
           ) : (
             <Table
-              caption={label === "" ? "Usage by key" : `Usage by ${label}`}
+              caption={`Usage by ${label || "key"}${suffix}`}
               rows={rows}
               getKey={({ id }) => id}
               columns={[
-                { title: label === "" ? "Key" : label, render: ({ name }) => name },
+                { title: label || "Key", render: ({ name }) => name },
                 ...meters.map((meter) => ({
                   title: meter,
                   align: "right" as const,
@@ -110,6 +116,6 @@ export const GroupUsage = ({ account, path, revision }: GroupUsageProps) => {
           )
         }}
       </QueryView>
-    </Section>
+    </>
   )
 }

@@ -63,12 +63,18 @@ const SubscriptionContent = ({ account, bucket, subscription, revision, onChange
           )}
         </QueryView>
       </Section>
-      <GroupUsage account={account} path={`${toSubscriptionPath(bucket, subscription.id)}/usage`} revision={revision} />
+      <Section title="Usage by key and label">
+        <GroupUsage
+          account={account}
+          paths={[`${toSubscriptionPath(bucket, subscription.id)}/usage`]}
+          revision={revision}
+        />
+      </Section>
       <Section
         title="Events"
         actions={<a href={linkTo(["accounts", account, "events"], { subject: subscription.id })}>All events</a>}
       >
-        <RecentEvents account={account} subject={subscription.id} revision={revision} />
+        <RecentEvents account={account} filters={[{ subject: subscription.id }]} revision={revision} />
       </Section>
     </>
   )

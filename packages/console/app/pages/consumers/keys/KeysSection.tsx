@@ -15,11 +15,18 @@ import { makeKeyColumns } from "./keyColumns.tsx"
 import { useKeyToggle } from "./useKeyToggle.ts"
 
 /** The keys of a consumer, and everything that can be done with them. */
-export const KeysSection = ({ params }: { readonly params: ConsumerParams }) => {
+export const KeysSection = ({
+  params,
+  onChange
+}: {
+  readonly params: ConsumerParams
+  /** Called when keys were created, rolled, changed or revoked. */
+  readonly onChange: () => void
+}) => {
   const path = `${toConsumerPath(params)}/keys`
   const [dialog, setDialog] = useState<OpenDialog>()
   const keys = useList<ApiKeyJson>(path, {}, { offsetName: "keys" })
-  const toggle = useKeyToggle(path, keys.setData)
+  const toggle = useKeyToggle(path, keys.setData, onChange)
   const edit = useAction(async ({ id }: ApiKeyJson) => {
     const apiKey: Reply<ApiKeyJson> = await request("GET", toPath(path, id))
     setDialog({ name: "edit", apiKey })
@@ -34,17 +41,9 @@ export const KeysSection = ({ params }: { readonly params: ConsumerParams }) => 
       actions={
         <>
           {may("keys:write") && (
-            <>
-              <Button isSmall onClick={() => setDialog({ name: "create" })}>
-                Create key
-              </Button>
-              <Button isSmall onClick={() => setDialog({ name: "createMany" })}>
-                Create many
-              </Button>
-              <Button isSmall onClick={() => setDialog({ name: "import" })}>
-                Import
-              </Button>
-            </>
+            <Button isSmall onClick={() => setDialog({ name: "create" })}>
+              Create key
+            </Button>
           )}
           {may("keys:roll") && (
             <Button isSmall onClick={() => setDialog({ name: "roll" })}>
@@ -63,7 +62,7 @@ export const KeysSection = ({ params }: { readonly params: ConsumerParams }) => 
         getKey={({ id }) => id}
         empty={
           <EmptyState title="No keys">
-            <p>Create a key, or import those that another system issued.</p>
+            <p>Create a key: without one, this consumer cannot call.</p>
           </EmptyState>
         }
         columns={makeKeyColumns({
@@ -75,13 +74,30 @@ export const KeysSection = ({ params }: { readonly params: ConsumerParams }) => 
           onRevoke: (apiKey) => setDialog({ name: "revoke", apiKey })
         })}
       />
+      {may("keys:write") && (
+        <details class="developer-tools">
+          <summary>Developer tools</summary>
+          <p class="hint">For keys that programs hand out, or that another system issued.</p>
+          <div class="form-actions">
+            <Button isSmall onClick={() => setDialog({ name: "createMany" })}>
+              Create many
+            </Button>
+            <Button isSmall onClick={() => setDialog({ name: "import" })}>
+              Import
+            </Button>
+          </div>
+        </details>
+      )}
       <KeyDialogs
         params={params}
         path={path}
         dialog={dialog}
         onOpen={setDialog}
         onClose={() => setDialog(undefined)}
-        onChanged={keys.reload}
+        onChanged={() => {
+          keys.reload()
+          onChange()
+        }}
       />
     </Section>
   )

@@ -11,7 +11,8 @@ import { getKeyName } from "./keyColumns.tsx"
 
 export const useKeyToggle = (
   path: string,
-  setKeys: (change: (page: PageJson<ApiKeyJson>) => PageJson<ApiKeyJson>) => void
+  setKeys: (change: (page: PageJson<ApiKeyJson>) => PageJson<ApiKeyJson>) => void,
+  onChange: () => void
 ) => {
   const [problem, setProblem] = useState<Problem>()
   const running = useRef(new Set<string>())
@@ -26,6 +27,7 @@ export const useKeyToggle = (
     try {
       await request("PATCH", toPath(path, id), { body: { disabled: !wasDisabled } })
       const toggled = { ...key, disabled: !wasDisabled }
+      onChange()
       showToast(`${wasDisabled ? "Enabled" : "Disabled"} ${getKeyName(key)}`, () => void run(toggled))
     } catch (error) {
       setDisabled(id, wasDisabled)
