@@ -69,7 +69,9 @@ const call = (
 ): Promise<unknown> => {
   const production = gate.account(account).keyBucket(bucket)
   const metering = { meteringBucketId, meters: { requests: 1, tokens } }
-  return Promise.all(Array.from({ length: count }, () => production.authorize(keys.get(name), { metering })))
+  const authorize = (_: unknown, index: number) =>
+    production.authorize(keys.get(name), { metering, labels: { model: index % 3 === 0 ? "large" : "small" } })
+  return Promise.all(Array.from({ length: count }, authorize))
 }
 
 /** Requests that somebody makes with keys that are cut off, wrong or of another system. */
