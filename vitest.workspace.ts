@@ -78,8 +78,8 @@ export default defineConfig({
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     isolate: false,
     // Generous, because test machines are shared; a test that hangs still ends.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     projects: [...packageProjects, ...storeProjects, docsProject],
     globalSetup: [setup("redis"), setup("postgres"), setup("sourceBundle")]

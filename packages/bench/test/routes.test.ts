@@ -9,4 +9,4 @@ it("measures protected routes", async () => {
     "a route with an API key and a rate limit, Express, memory",
     "a route with an API key, a rate limit and a meter, Express, memory"
   ])
-}, 120_000)
+})

@@ -30,13 +30,13 @@ beforeAll(async () => {
       })
     )
   )
-}, 120_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()
 })
 
-describe("key buckets in the console", { timeout: 120_000 }, () => {
+describe("key buckets in the console", () => {
   it("says what to do in an empty account, and opens a bucket by name", async () => {
     const { page, errors, close } = await open("/accounts/nobody/consumers")
     await page.getByRole("heading", { name: "There is no API yet" }).waitFor()
@@ -65,7 +65,7 @@ describe("key buckets in the console", { timeout: 120_000 }, () => {
   })
 })
 
-describe("the list of consumers in the console", { timeout: 120_000 }, () => {
+describe("the list of consumers in the console", () => {
   it("pages through 1,200 consumers, with the page in the address", async () => {
     const { page, errors, close } = await open("/accounts/acme/consumers/many")
     await page.getByText("1–50 of 1,200").waitFor()
@@ -174,7 +174,7 @@ describe("the list of consumers in the console", { timeout: 120_000 }, () => {
   })
 })
 
-describe("creating a consumer in the console", { timeout: 120_000 }, () => {
+describe("creating a consumer in the console", () => {
   it("creates one with tags, metadata, managers and a key that is shown once", async () => {
     const { page, errors, close } = await open("/accounts/acme/consumers/created")
     await button(page, "Create the first consumer").click()
@@ -277,7 +277,7 @@ describe("creating a consumer in the console", { timeout: 120_000 }, () => {
   })
 })
 
-describe("verifying a key in the console", { timeout: 120_000 }, () => {
+describe("verifying a key in the console", () => {
   it("tells whose key it is, or that it is not valid", async () => {
     const { apiKeys } = await consumersOf("verify").create(
       { name: "carol", tags: { plan: "pro" } },
@@ -297,7 +297,7 @@ describe("verifying a key in the console", { timeout: 120_000 }, () => {
   })
 })
 
-describe("one consumer in the console", { timeout: 120_000 }, () => {
+describe("one consumer in the console", () => {
   it("shows its fields and edits all that can be changed; unchanged tags keep their type", async () => {
     await consumersOf("edited").create({ name: "dave", tags: { seats: 5, plan: "free" }, metadata: { a: 1 } })
     const { page, errors, close } = await open("/accounts/acme/consumers/edited/dave")
@@ -457,7 +457,7 @@ describe("one consumer in the console", { timeout: 120_000 }, () => {
   })
 })
 
-describe("the plan of a consumer in the console", { timeout: 120_000 }, () => {
+describe("the plan of a consumer in the console", () => {
   const subscribe = async (name: string, more: object = {}) => {
     await consumersOf("selling").create({ name })
     const billing = await server.gate.account("acme").meteringBuckets.ensure(`plans-of-${name}`)
@@ -539,7 +539,7 @@ describe("the plan of a consumer in the console", { timeout: 120_000 }, () => {
   })
 })
 
-describe("the pages of consumers in the console", { timeout: 120_000 }, () => {
+describe("the pages of consumers in the console", () => {
   const hostile = `<img src=x onerror="alert(1)"><script>alert(2)</script>`
 
   it("shows hostile texts as text", async () => {

@@ -36,7 +36,7 @@ const openConsumer = (name: string, options: Parameters<typeof openConsole>[2] =
 
 const credit = (page: Page, name: string) => page.getByRole("table", { name: `Credit of ${name}` })
 
-describe("credit in the console", { timeout: 120_000 }, () => {
+describe("credit in the console", () => {
   it("is given on the page of a customer until the quota resets, and listed with its reason", async () => {
     const { id } = await createCustomer("alice")
     const { page, errors, close } = await openConsumer("alice")

@@ -115,7 +115,7 @@ const deployInProcess = async (account: string, project: string, branchName: str
 const expectNoHorizontalScroll = async (page: Page): Promise<void> =>
   expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true)
 
-describe("deployments in the console", { timeout: 120_000 }, () => {
+describe("deployments in the console", () => {
   it("creates a project from a folder, and links to the site", async () => {
     const site = await writeSite("first", "<h1>First site</h1>")
     const { page, errors, close } = await open(server, { path: "/accounts/acme/deployments" })

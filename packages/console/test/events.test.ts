@@ -28,7 +28,7 @@ const rows = (page: Page) => page.getByRole("table", { name: "Events" }).locator
 const listTypes = async (page: Page): Promise<Array<string>> =>
   (await page.evaluate("[...document.querySelectorAll('datalist option')].map(({ value }) => value)")) as Array<string>
 
-describe("events in the console", { timeout: 120_000 }, () => {
+describe("events in the console", () => {
   it("says what the log is for while it is empty, and shows the first event with a button", async () => {
     const { page, errors, close } = await openConsole(browser, server.origin, {
       path: "/accounts/fresh/events",

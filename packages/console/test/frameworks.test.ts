@@ -97,7 +97,7 @@ const servers: Readonly<Record<string, () => { readonly listener: RequestListene
   }
 }
 
-describe("the console", { timeout: 120_000 }, () => {
+describe("the console", () => {
   it.each(Object.entries(servers))("works %s", async (_, start) => {
     const { listener, prefix } = start()
     const origin = await listen(listener)

@@ -93,7 +93,7 @@ beforeAll(async () => {
   browser = await launchBrowser()
   server = await startConsoleServer()
   await addHostileData()
-}, 120_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()

@@ -41,7 +41,7 @@ const press = async (page: Page, name: RegExp): Promise<void> => {
   await page.keyboard.press("Enter")
 }
 
-describe("the console without a mouse", { timeout: 120_000 }, () => {
+describe("the console without a mouse", () => {
   it("does the main flow", async () => {
     const { page, errors, close } = await openConsole(browser, server.origin, { token: "" })
     await page.getByLabel("Management token").waitFor()

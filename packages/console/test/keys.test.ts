@@ -50,7 +50,7 @@ const takeSecrets = async (page: Page, title: string): Promise<ReadonlyArray<str
 
 const verify = async (key: string): Promise<boolean> => (await bucketOf().verify(key)).valid
 
-describe("creating keys in the console", { timeout: 120_000 }, () => {
+describe("creating keys in the console", () => {
   it("creates a key with a description, an expiry and scopes, and copies its value", async () => {
     const context = { permissions: ["clipboard-read", "clipboard-write"] }
     const { page, errors, close, masked } = await openConsumer("create-one", { context })
@@ -177,7 +177,7 @@ describe("creating keys in the console", { timeout: 120_000 }, () => {
   })
 })
 
-describe("rolling keys in the console", { timeout: 120_000 }, () => {
+describe("rolling keys in the console", () => {
   const hourMs = 3_600_000
   const getLifetime = async (name: string): Promise<number> =>
     Date.parse((await listKeys(name))[0]?.expiresOn ?? "") - Date.now()
@@ -316,7 +316,7 @@ describe("rolling keys in the console", { timeout: 120_000 }, () => {
   })
 })
 
-describe("changing keys in the console", { timeout: 120_000 }, () => {
+describe("changing keys in the console", () => {
   it("shows the value of a key again", async () => {
     const { page, errors, close, key, masked } = await openConsumer("show")
     await button(page, `Show value of key ${masked}`).click()

@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const openAcme = () => openConsole(browser, server.origin, { path: "/accounts/acme" })
 
-describe("the frame of the console", { timeout: 120_000 }, () => {
+describe("the frame of the console", () => {
   it("finds anything by its beginning, with /", async () => {
     const { page, errors, close } = await openAcme()
     await page.getByRole("heading", { level: 1 }).waitFor()

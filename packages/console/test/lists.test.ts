@@ -47,13 +47,13 @@ beforeAll(async () => {
     const { data } = await production().keys.list("bob")
     if (data[0]?.lastUsedOn === undefined) throw new Error("The use of the key is not written yet")
   })
-}, 120_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()
 })
 
-describe("the columns of the list of consumers", { timeout: 120_000 }, () => {
+describe("the columns of the list of consumers", () => {
   it("show the plan, the highest use, when it was seen and its state", async () => {
     const { page, errors, close } = await open()
     await page.getByRole("link", { name: "erin" }).waitFor()
@@ -132,7 +132,7 @@ describe("the columns of the list of consumers", { timeout: 120_000 }, () => {
   })
 })
 
-describe("selected consumers", { timeout: 120_000 }, () => {
+describe("selected consumers", () => {
   it("are stopped and let call again", async () => {
     const { page, errors, close } = await open()
     await page.getByLabel("Select bob").check()

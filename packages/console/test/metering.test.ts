@@ -30,13 +30,13 @@ const fillMeter = async (page: Page, number: number, name: string, max: string):
 beforeAll(async () => {
   browser = await launchBrowser()
   server = await startConsoleServer()
-}, 120_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()
 })
 
-describe("metering buckets and plans in the console", { timeout: 120_000 }, () => {
+describe("metering buckets and plans in the console", () => {
   it("creates the first metering bucket, and removes it when its name is typed", async () => {
     const account = server.gate.account("new-account")
     const { page, errors, close } = await openConsole(browser, server.origin, {

@@ -46,7 +46,7 @@ beforeAll(async () => {
   server = await startConsoleServer()
   goneEndpoint = createServer((_, res) => res.writeHead(410).end()).listen(0, "127.0.0.1")
   await once(goneEndpoint, "listening")
-}, 120_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()
@@ -57,7 +57,7 @@ afterAll(async () => {
 const waitForEvent = (type: "deployment.failed" | "webhook.disabled" | "quota.threshold_reached", count = 1) =>
   expect.poll(async () => (await server.gate.account("acme").events.list({ type })).total).toBe(count)
 
-describe("the overview of the console", { timeout: 120_000 }, () => {
+describe("the overview of the console", () => {
   it("says what to do first in an empty account", async () => {
     const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/new-account" })
     await page.getByRole("heading", { name: "Nothing exists in this account yet" }).waitFor()
@@ -236,7 +236,7 @@ describe("the overview of the console", { timeout: 120_000 }, () => {
   })
 })
 
-describe("the overview as a dashboard", { timeout: 120_000 }, () => {
+describe("the overview as a dashboard", () => {
   const now = () => server.gate.account("dash")
 
   beforeAll(async () => {

@@ -26,7 +26,7 @@ afterAll(async () => {
 const callMe = async (token: string): Promise<number> =>
   (await fetch(`${server.origin}/v1/me`, { headers: { authorization: `Bearer ${token}` } })).status
 
-describe("people and tokens in the console", { timeout: 120_000 }, () => {
+describe("people and tokens in the console", () => {
   it("creates a token for a role or single permissions, shows its value once, and revokes it", async () => {
     const { page, errors, close } = await openConsole(browser, server.origin, {
       path: "/accounts/acme/people",

@@ -102,7 +102,7 @@ beforeAll(async () => {
     const deliveries = await acme().webhooks.deliveries(webhook?.id ?? "")
     if (deliveries.data.every(({ attempts }) => attempts.length === 0)) throw new Error("Nothing was sent yet")
   })
-}, 120_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()

@@ -45,13 +45,13 @@ beforeAll(async () => {
       refused.reduce((sum, count = 0) => (sum ?? 0) + count, 0)
     ]).toEqual([1, 4])
   })
-}, 120_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()
 })
 
-describe("refused requests in the console", { timeout: 120_000 }, () => {
+describe("refused requests in the console", () => {
   it("are counted on the overview, and listed by reason behind each number", async () => {
     const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/acme" })
     const outcomes = page.getByRole("list", { name: "Requests in production, last 30 days, by outcome" })

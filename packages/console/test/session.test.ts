@@ -26,7 +26,7 @@ const signIn = async (page: Page, token: string): Promise<void> => {
 /** The browser logs this for a response with 401 or when there is no response: both are part of these tests. */
 const isExpected = (error: string): boolean => /status of 401|ERR_CONNECTION/.test(error)
 
-describe("the session of the console", { timeout: 120_000 }, () => {
+describe("the session of the console", () => {
   it("asks for the management token, and keeps it in memory", async () => {
     const { page, errors, close } = await openConsole(browser, server.origin, { token: "" })
     await page.getByRole("heading", { name: "Tollgate console" }).waitFor()

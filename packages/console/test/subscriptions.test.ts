@@ -52,13 +52,13 @@ const fetchCsv = async (path: string, query: string): Promise<string> => {
 beforeAll(async () => {
   browser = await launchBrowser()
   server = await startConsoleServer()
-}, 120_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()
 })
 
-describe("subscriptions in the console", { timeout: 120_000 }, () => {
+describe("subscriptions in the console", () => {
   it("creates a subscription with the plans that are picked", async () => {
     const { billing, pro, team, path } = await createBucket()
     const { page, errors, close } = await openConsole(browser, server.origin, { path: `${path}?tab=subscriptions` })

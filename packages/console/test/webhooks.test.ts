@@ -60,7 +60,7 @@ const openWebhook = async (account: string, input: { readonly path: string; read
   return { webhook, ...opened }
 }
 
-describe("webhooks in the console", { timeout: 120_000 }, () => {
+describe("webhooks in the console", () => {
   it("creates a webhook, shows its secret once, and keeps the input when the URL is refused", async () => {
     const { page, errors, close } = await openConsole(browser, server.origin, { path: "/accounts/made/webhooks" })
     await page.getByText("There is no webhook yet").waitFor()

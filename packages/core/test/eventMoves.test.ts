@@ -121,7 +121,7 @@ describe.each(stores)("events, on %s", (_, layer) => {
     expect(updated.map(({ data }) => data["description"])).toEqual(inOrder)
     const dates = updated.map(({ data }) => String(data["updatedOn"]))
     expect(dates).toEqual(dates.toSorted())
-  }, 120_000)
+  })
 
   it("arrive when their metering bucket is removed before they were moved", async () => {
     const accountName = freshAccount()

@@ -82,7 +82,7 @@ const languages = [
 describe("the guide to authorize over HTTP", () => {
   for (const { language, command, version, run, check } of languages) {
     const isInstalled = spawnSync(command, [version]).status === 0
-    it(`works with ${command}`, { timeout: 120_000 }, async ({ skip }) => {
+    it(`works with ${command}`, async ({ skip }) => {
       const code = getBlock(language)
       if (!isInstalled) {
         console.warn(`NOT RUN: the program of the guide for ${command}, which is not installed`)

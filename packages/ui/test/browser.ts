@@ -61,6 +61,8 @@ export const openPage = async (
 ): Promise<OpenPage> => {
   const { origin } = new URL(url)
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...contextOptions })
+  // Playwright gives up after 30 seconds, which a busy machine may need.
+  context.setDefaultTimeout(100_000)
   const page = await context.newPage()
   const errors: Array<string> = []
   page.on("pageerror", (error) => errors.push(String(error)))

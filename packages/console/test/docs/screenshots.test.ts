@@ -133,7 +133,7 @@ const looks = [
   ["phone", { colorScheme: "light", viewport: { width: 375, height: 760 } }]
 ] as const
 
-describe.each(looks)("the console, %s", { timeout: 120_000 }, (look, context) => {
+describe.each(looks)("the console, %s", (look, context) => {
   it.each(Object.entries(pages))("shows %s", async (name, open) => {
     const shown = name === "deployment" ? few : all
     const { page, errors, close } = await openConsole(browser, shown.origin, {

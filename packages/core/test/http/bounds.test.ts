@@ -111,7 +111,7 @@ describe("a large page", () => {
     const { consumers } = gate.account("acme").keyBucket("large")
     const names = Array.from({ length: count }, (_, index) => `c-${index}`)
     await Promise.all(names.map((name) => consumers.create({ name, metadata })))
-  }, 120_000)
+  })
 
   it("is streamed in chunks with the same content as a small page, without blocking the event loop", async () => {
     const delay = monitorEventLoopDelay({ resolution: 5 })

@@ -49,7 +49,7 @@ beforeAll(async () => {
   await customer.grants.create({ meter: "requests", amount: 500 })
   await addRefusals(server, 4)
   vi.useRealTimers()
-}, 120_000)
+})
 afterAll(async () => {
   await closePages(browser)
   await server?.close()
@@ -61,7 +61,7 @@ const looks = [
   ["phone", { colorScheme: "light", viewport: { width: 375, height: 760 } }]
 ] as const
 
-describe("the portal", { timeout: 120_000 }, () => {
+describe("the portal", () => {
   it.each(looks)("is pictured: %s", async (look, context) => {
     const session = { allow: allPermissions, name: "ann@example.com", returnUrl: "https://example.com/settings" }
     const { page, errors, close } = await server.open(browser, session, { ...context, reducedMotion: "reduce" })
