@@ -4,10 +4,10 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { eventually, getNodeOptions } from "@tollgate/testing"
+import { eventually, findFreePort, getNodeOptions } from "@tollgate/testing"
+import { Effect } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 
 const root = join(import.meta.dirname, "../../..")
@@ -49,11 +49,7 @@ const stopApp = async (): Promise<void> => {
 }
 
 beforeAll(async () => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  port = String((server.address() as { readonly port: number }).port)
-  server.close()
-  await once(server, "close")
+  port = String(await Effect.runPromise(findFreePort))
 })
 afterAll(async () => {
   await stopApp()
@@ -88,4 +84,4 @@ it("docs/start.md leads to a key, a quota and a deployment", async () => {
   const output = await runShell(getCommand("tar czf"))
   const { url } = JSON.parse(output.slice(output.indexOf('{"status"')))
   await eventually(async () => expect(await (await fetch(url)).text()).toBe("<h1>It works</h1>"))
-}, 120_000)
+})
