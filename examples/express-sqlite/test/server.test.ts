@@ -129,7 +129,7 @@ describe("npm start", () => {
     const restartedUrl = parseUrl(restarted.output)
     expect(await (await fetch(`${restartedUrl}${new URL(url).pathname}`)).text()).toBe("<h1>It works</h1>")
     expect(await stopServer(restarted)).toBe(0)
-  }, 90_000)
+  })
 
   it("stops in time during a stalled upload, and deletes the partial file", async () => {
     const dataFolder = join(folder, "stalled")

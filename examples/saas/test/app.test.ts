@@ -109,7 +109,7 @@ it("holds the most that an answer can cost, and settles what it has cost", async
   const { signUp } = await start()
   const alice = await signUp()
   expect((await alice.call("POST", "/answers", { prompt: "hello" })).body).toEqual({ text: "HELLO", tokens: 5 })
-  await vi.waitFor(async () => expect(await alice.readMeter("tokens")).toMatchObject({ remaining: 1_995 }))
+  await vi.waitFor(async () => expect(await alice.readMeter("tokens")).toMatchObject({ remaining: 1_995 }), 60_000)
   // 1,995 are left, and this could cost 2,000.
   const refused = await alice.call("POST", "/answers", { prompt: "?".repeat(1_500) })
   expect([refused.status, refused.body.code]).toEqual([429, "quota-exceeded"])
@@ -193,12 +193,12 @@ it("tells customers once when a quota is nearly used up", async () => {
   const alice = await signUp()
   await gate.account("acme").meteringBucket("default").customer(alice.customer).consume({ requests: 85 })
   const mail = [alice.customer, "You have used 85 of 100 requests."]
-  await vi.waitFor(() => expect(mails).toEqual([mail]), 30_000)
+  await vi.waitFor(() => expect(mails).toEqual([mail]), 60_000)
 
   const readDelivery = async () => (await webhooks.deliveries(id)).data[0]
-  await vi.waitFor(async () => expect(await readDelivery()).toMatchObject({ status: "succeeded" }), 30_000)
+  await vi.waitFor(async () => expect(await readDelivery()).toMatchObject({ status: "succeeded" }), 60_000)
   await webhooks.retry(id, (await readDelivery())?.id ?? "")
-  await vi.waitFor(async () => expect((await readDelivery())?.attempts).toHaveLength(2), 30_000)
+  await vi.waitFor(async () => expect((await readDelivery())?.attempts).toHaveLength(2), 60_000)
   expect(mails).toEqual([mail])
   expect((await fetch(`${url}/webhooks/tollgate`, { method: "POST", body: "{}" })).status).toBe(400)
 })

@@ -28,7 +28,7 @@ afterAll(async () => {
   await server?.close()
 })
 
-describe("the brand of the host", { timeout: 60_000 }, () => {
+describe("the brand of the host", () => {
   it("is its name, its logo and its accent colour, in both themes", async () => {
     const { page, errors, close } = await openWith({ brand: { name: "Acme & Sons", logo, accent: "#7a1fa2" } })
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor()

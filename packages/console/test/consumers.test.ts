@@ -444,13 +444,10 @@ describe("one consumer in the console", () => {
     const link = await section.getByRole("link", { name: "Pro", exact: true }).getAttribute("href")
     expect(link).toBe(`#/accounts/acme/metering/${metering.id}/subscriptions/${subscription.id}`)
     await expect
-      .poll(
-        async () => {
-          await button(page, "Refresh events").click()
-          return page.getByText("consumer.created").count()
-        },
-        { timeout: 20_000 }
-      )
+      .poll(async () => {
+        await button(page, "Refresh events").click()
+        return page.getByText("consumer.created").count()
+      })
       .toBe(1)
     expect(errors).toEqual([])
     await close()

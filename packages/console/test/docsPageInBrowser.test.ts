@@ -108,7 +108,7 @@ afterAll(async () => {
   for (const gate of gates) await gate.close()
 })
 
-describe("the documentation page in a browser, behind helmet() and below a prefix", { timeout: 60_000 }, () => {
+describe("the documentation page in a browser, behind helmet() and below a prefix", () => {
   let origin: string
   beforeAll(async () => {
     origin = await serve()

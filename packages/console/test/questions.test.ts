@@ -223,7 +223,7 @@ const questions: Readonly<Record<string, (page: Page, person: Person) => Promise
   }
 }
 
-describe("support questions, from the overview", { timeout: 60_000 }, () => {
+describe("support questions, from the overview", () => {
   it.each(Object.entries(questions))("%s", async (_, find) => {
     expect(await answer(find)).toBeLessThanOrEqual(maxSteps)
   })

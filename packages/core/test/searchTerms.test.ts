@@ -70,7 +70,7 @@ it("a search takes two reads of the store at most, whatever it finds, and no lis
   }
   await consumers.list({ sort: "name", limit: 10 })
   expect(takeReads().toSorted()).toEqual(["get", "list", "search"])
-}, 60_000)
+})
 
 it("a consumer with more than 64 terms is found by its name, its id and its first addresses", async () => {
   const opened = await open(MemoryStore.open())

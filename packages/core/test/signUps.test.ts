@@ -16,7 +16,7 @@ import { makeClient } from "./http/client.ts"
 import { shiftClock } from "./shiftClock.ts"
 import { secret, stores, tokens } from "./stores.ts"
 
-const patience = { timeout: 30_000, interval: 20 }
+const patience = { timeout: 60_000, interval: 20 }
 
 describe.each(stores)("a sign-up, on %s", (_, layer) => {
   const { store, gate } = useGate(layer)

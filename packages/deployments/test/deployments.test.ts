@@ -333,7 +333,7 @@ describe("targetFromPromises", () => {
           assert.notStrictEqual(status.status, "IN_PROGRESS")
           return status
         },
-        { timeout: 30_000 }
+        { timeout: 60_000 }
       )
     }
     const good = await deploy("good")

@@ -217,7 +217,7 @@ describe("an upload URL", () => {
         assert.strictEqual(response.status, 409)
         return response
       },
-      { timeout: 30_000 }
+      { timeout: 60_000 }
     )
     assert.include(await conflict.text(), "urn:tollgate:problem:upload-in-progress")
     disconnect.abort()

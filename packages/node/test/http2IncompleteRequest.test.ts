@@ -53,7 +53,7 @@ const send = async (session: ClientHttp2Session, headers: Record<string, string>
   return { status: head[":status"], text }
 }
 
-describe.concurrent("an early response over HTTP/2", { timeout: 30_000 }, () => {
+describe.concurrent("an early response over HTTP/2", () => {
   it("reaches a client that never stops sending, and the stream closes", async () => {
     const { server, port, requests } = await serve(gate)
     const session = openSession(port)

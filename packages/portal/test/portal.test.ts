@@ -74,7 +74,7 @@ describe("portal sessions", () => {
       const { data } = await acme.events.list({ type: "portal_session.*" })
       expect(data.map(({ type }) => type)).toEqual(["portal_session.deleted", "portal_session.created"])
       expect(JSON.stringify(data)).not.toContain("tgp_")
-    }, 5_000)
+    }, 60_000)
   })
 
   it("close while the consumer is disabled, and do not outlive it", async () => {
@@ -121,7 +121,7 @@ describe("keys of customers", () => {
         "key.updated",
         "key.created"
       ])
-    }, 5_000)
+    }, 60_000)
   })
 })
 

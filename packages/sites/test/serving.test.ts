@@ -170,7 +170,7 @@ describe("a site", () => {
         if (disconnectAt === 1) setImmediate(() => setImmediate(() => request.destroy()))
       })
     for (let round = 0; round < 30; round++) await Promise.all([download(0), download(1), download(2), download(2)])
-    await expect.poll(() => listOpenFiles(server.folder), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => listOpenFiles(server.folder)).toEqual([])
   })
 
   it("does not serve files outside its folder, or dotfiles", async () => {

@@ -284,7 +284,8 @@ describe("an endpoint that hangs", () => {
     const receiver = await startReceiver()
     await other.webhooks.create({ url: receiver.url, events: ["consumer.*"] })
     await createConsumers(acme, 3)
-    await eventually(() => expect(hanging.requests).toHaveLength(40))
+    // Two of each endpoint, or more if the machine is so slow that some have timed out.
+    await eventually(() => expect(hanging.requests.length).toBeGreaterThanOrEqual(40))
     await createConsumers(other, 20)
     await eventually(() => expect(receiver.requests).toHaveLength(20))
   })

@@ -316,7 +316,7 @@ const expectAllRight = () => expect(failures.splice(0).slice(0, 20)).toEqual([])
 beforeAll(async () => {
   await setUp()
   await readLog(store, gate, "acme")
-}, 60_000)
+})
 afterAll(async () => {
   console.log(
     `${operations.length} operations, ${grants.length + accesses.length + 1} grants: ${JSON.stringify(counts)}`

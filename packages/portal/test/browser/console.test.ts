@@ -24,7 +24,7 @@ const openConsumer = async (token: string) => {
   return opened
 }
 
-describe("the console", { timeout: 60_000 }, () => {
+describe("the console", () => {
   it("opens the page of a customer, in the name of who is signed in", async () => {
     const { page, errors, close } = await openConsumer(staffToken)
     const opened = page.waitForEvent("popup")

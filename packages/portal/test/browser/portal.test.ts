@@ -49,7 +49,7 @@ afterEach(async () => {
 })
 afterAll(() => closePages(browser))
 
-describe("keys", { timeout: 60_000 }, () => {
+describe("keys", () => {
   beforeEach(() => start())
 
   it("are created with a name and shown once, with the command that uses them", async () => {
@@ -106,7 +106,7 @@ describe("keys", { timeout: 60_000 }, () => {
   })
 })
 
-describe("usage and plan", { timeout: 60_000 }, () => {
+describe("usage and plan", () => {
   it("say what is left, with credit, and what was used, also as CSV", async () => {
     await start()
     await customer().grants.create({ meter: "requests", amount: 500 })
@@ -203,7 +203,7 @@ describe("usage and plan", { timeout: 60_000 }, () => {
   })
 })
 
-describe("a session", { timeout: 60_000 }, () => {
+describe("a session", () => {
   beforeEach(() => start())
 
   it("that is revoked leads back to the host, and its token is not in the address", async () => {
@@ -247,7 +247,7 @@ describe("a session", { timeout: 60_000 }, () => {
   })
 })
 
-describe("looks", { timeout: 60_000 }, () => {
+describe("looks", () => {
   it.each([
     ["light", { colorScheme: "light" }],
     ["dark", { colorScheme: "dark" }],
