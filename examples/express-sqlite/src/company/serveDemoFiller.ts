@@ -2,6 +2,7 @@
  * `POST /demo`: fills the demo account, once, for whoever may do everything. The console offers it on an overview that is
  * nearly empty.
  */
+import { inspect } from "node:util"
 import type { RequestHandler } from "express"
 import { isFilled } from "./fillCompany.ts"
 import type { Gate } from "./gate.ts"
@@ -31,7 +32,8 @@ export const serveDemoFiller = (gate: Gate, fill: () => Promise<void>): RequestH
       res.status(204).end()
     } catch (error) {
       filling = undefined
-      res.status(500).json({ detail: error instanceof Error ? error.message : String(error) })
+      // An error that comes from the thread may have no prototype.
+      res.status(500).json({ detail: error instanceof Error ? error.message : inspect(error) })
     }
   }
 }
