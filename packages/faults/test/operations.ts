@@ -187,6 +187,12 @@ export const operations: Readonly<Record<string, Operation>> = {
     isDone: async ({ acme }) => (await acme.portalSessions.list("b", "alice")).total === 0,
     errorWhenRepeated: "PortalSessionNotFound"
   },
+  "portalSessions.removeAll": {
+    events: ["portal_session.deleted"],
+    needsPortal: true,
+    run: ({ acme }) => acme.portalSessions.removeAll("b", "alice"),
+    isDone: async ({ acme }) => (await acme.portalSessions.list("b", "alice")).total === 0
+  },
   "portal.listKeys": { needsPortal: true, run: ({ acme }) => acme.portal.listKeys("b", "alice") },
   "portal.createKey": {
     events: ["key.created"],

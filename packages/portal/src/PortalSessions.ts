@@ -6,6 +6,7 @@ import { MeteringBuckets } from "@tollgate/core/effect"
 import {
   type AccountName,
   type CallerShape,
+  type Entry,
   findConsumer,
   implementOperations,
   invalidBody,
@@ -28,6 +29,9 @@ import { ConsumerDisabled, PortalSessionNotFound } from "./PortalError.ts"
 import { defaultAllow, defaultSeconds, type NewPortalSession, PortalSession } from "./PortalSession.ts"
 import { PortalSessionsApi, type PortalSessionsMethods } from "./PortalSessionsApi.ts"
 import { isSafeTarget } from "./portalOptions.ts"
+
+/** Sessions that are removed in one commit. */
+const batchSize = 100
 
 const encode = Schema.encodeSync(PortalSession, skipChecks)
 
@@ -67,6 +71,17 @@ const make = Effect.gen(function* () {
     const entry = yield* sessions.find(accountName, sessionId)
     if (entry?.value.consumerId !== consumerId) return yield* new PortalSessionNotFound({ sessionId })
     return entry
+  })
+
+  /** The changes that end sessions, with their events. */
+  const toRemovals = Effect.fnUntraced(function* (
+    accountName: AccountName,
+    entries: ReadonlyArray<Entry<StoredCustomerSession>>
+  ) {
+    const events = yield* Effect.forEach(entries, ({ value }) =>
+      record("portal_session.deleted", accountName, toSession(value))
+    )
+    return [...entries.map(sessions.remove), ...events]
   })
 
   const operations = implementOperations(PortalSessionsApi, { store, secretBox })({
@@ -112,12 +127,20 @@ const make = Effect.gen(function* () {
       const attempt = Effect.gen(function* () {
         const { value: consumer } = yield* findConsumer(params, consumerName)
         const entry = yield* findSession(accountName, consumer.id, sessionId)
-        yield* store.commit(sessions.getPartition(accountName), [
-          sessions.remove(entry),
-          yield* record("portal_session.deleted", accountName, toSession(entry.value))
-        ])
+        yield* store.commit(sessions.getPartition(accountName), yield* toRemovals(accountName, [entry]))
       })
       yield* retryOnConflict(attempt)
+    }),
+
+    removeAll: Effect.fnUntraced(function* ({ params }) {
+      const { accountName, consumerName } = params
+      const attempt = Effect.gen(function* () {
+        const { value: consumer } = yield* findConsumer(params, consumerName)
+        const entries = yield* sessions.first(accountName, consumer.id, batchSize)
+        yield* store.commit(sessions.getPartition(accountName), yield* toRemovals(accountName, entries))
+        return entries.length
+      })
+      while ((yield* retryOnConflict(attempt)) > 0) yield* Effect.yieldNow
     })
   })
 
@@ -133,7 +156,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** The operations on sessions of customers: `list`, `create` and `remove`. Each takes one `OperationRequest`. */
+/** The operations on sessions of customers: `list`, `create`, `remove` and `removeAll`. Each takes one `OperationRequest`. */
 export class PortalSessions extends Context.Service<
   PortalSessions,
   Operations<typeof PortalSessionsApi, PortalSessionsMethods> & {

@@ -85,7 +85,15 @@ export class PortalSessionsApi extends HttpApiGroup.make("portalSessions")
       error: [ConsumerNotFound, PortalSessionNotFound]
     })
       .annotate(OpenApi.Summary, "Revoke a portal session")
-      .annotate(OpenApi.Description, "All processes refuse its token at once.")
+      .annotate(OpenApi.Description, "All processes refuse its token at once."),
+    HttpApiEndpoint.delete("removeAll", path, {
+      params: consumerParams,
+      query: noQuery,
+      success: HttpApiSchema.NoContent,
+      error: [ConsumerNotFound]
+    })
+      .annotate(OpenApi.Summary, "Revoke all portal sessions of a consumer")
+      .annotate(OpenApi.Description, "All processes refuse their tokens at once.")
   )
   .prefix("/v1")
   .middleware(Authenticated)
@@ -108,6 +116,8 @@ export interface PortalSessionsMethods {
   ): Promise<NewPortalSessionJson>
   /** Revokes a session. All processes refuse its token at once. */
   remove(bucketName: string, consumerName: string, sessionId: string, options?: WriteCallOptions): Promise<void>
+  /** Revokes all sessions of a consumer. All processes refuse their tokens at once. */
+  removeAll(bucketName: string, consumerName: string, options?: WriteCallOptions): Promise<void>
 }
 
 /** Exported so that the compiler evaluates it. */

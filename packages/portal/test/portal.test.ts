@@ -77,6 +77,32 @@ describe("portal sessions", () => {
     }, 60_000)
   })
 
+  it("of one consumer are revoked all at once, each with its event", async () => {
+    const { gate, acme } = await open()
+    const { token: ofBob } = await acme.portalSessions.create("production", "bob")
+    const created = await Promise.all(
+      Array.from({ length: 101 }, () => acme.portalSessions.create("production", "alice"))
+    )
+    expect((await send(gate, ofBob, "DELETE", "alice/portal-sessions")).status).toBe(403)
+    expect(await send(gate, management, "DELETE", "alice/portal-sessions")).toMatchObject({
+      status: 204,
+      text: ""
+    })
+    expect((await acme.portalSessions.list("production", "alice")).total).toBe(0)
+    for (const { token } of created.slice(99)) {
+      expect((await send(gate, token, "GET", "alice/portal")).status).toBe(401)
+    }
+    expect((await send(gate, ofBob, "GET", "bob/portal")).status).toBe(200)
+    await vi.waitFor(async () => {
+      const { data } = await acme.events.list({ type: "portal_session.deleted" })
+      expect(new Set(data.map(({ subject }) => subject.id))).toEqual(new Set(created.map(({ id }) => id)))
+    }, 5_000)
+    await acme.portalSessions.removeAll("production", "alice")
+    await expect(acme.portalSessions.removeAll("production", "nobody")).rejects.toMatchObject({
+      code: "consumer-not-found"
+    })
+  })
+
   it("close while the consumer is disabled, and do not outlive it", async () => {
     const { gate, acme, production } = await open()
     const { token } = await acme.portalSessions.create("production", "alice")

@@ -16,6 +16,7 @@ import {
   type Page,
   type PageRequest,
   type Partition,
+  readFirst,
   SecretBox,
   Store,
   StoreConflict,
@@ -27,7 +28,7 @@ import { findCredential, listCredentials, toVisible } from "./credentialQueries.
 import { credentialRecords, findRemoval, ofConsumer, ofKind } from "./credentialRecords.ts"
 import { generateValue, toPartition } from "./credentialValues.ts"
 import { cleanJob } from "./Sessions.ts"
-import { CustomerSessionId, type StoredCustomerSession } from "./Token.ts"
+import { CustomerSessionId, type StoredCredential, type StoredCustomerSession } from "./Token.ts"
 import { limitReached } from "./tokenLimits.ts"
 
 /** Whose session it is, what it allows, and for how long. */
@@ -47,6 +48,9 @@ export interface NewCustomerSession {
 export type CustomerSession = Omit<StoredCustomerSession, "kind" | "account" | "hashes" | "encryptedHash"> & {
   readonly lastUsedOn?: DateTime.Utc
 }
+
+const isCustomerSession = (entry: Entry<StoredCredential>): entry is Entry<StoredCustomerSession> =>
+  entry.value.kind === "customer"
 
 const make = Effect.gen(function* () {
   const store = yield* Store
@@ -93,6 +97,10 @@ const make = Effect.gen(function* () {
     find: (account, id) => withStore(findCredential("customer", account, id)),
     list: (account, consumerId, query) =>
       withStore(listCredentials(keyUse, "customer", account, query, ofConsumer(consumerId))),
+    first: (account, consumerId, limit) =>
+      withStore(readFirst(credentialRecords, toPartition(account), [ofConsumer(consumerId)], limit)).pipe(
+        Effect.map((found) => found.flat().filter(isCustomerSession))
+      ),
     remove: credentialRecords.remove
   })
 })
@@ -122,6 +130,12 @@ export class CustomerSessions extends Context.Service<
       consumerId: string,
       query: PageRequest
     ) => Effect.Effect<Page<CustomerSession>, StoreError>
+    /** The oldest sessions of a consumer. */
+    readonly first: (
+      account: string,
+      consumerId: string,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Entry<StoredCustomerSession>>, StoreError>
     /** The change that ends a session. */
     readonly remove: (session: Entry<StoredCustomerSession>) => Change
   }

@@ -536,7 +536,7 @@ describe("the OpenAPI description", () => {
       "/decisions": ["get"],
       "/consumers/{consumerName}/decisions": ["get"],
       "/outcomes": ["get"],
-      "/consumers/{consumerName}/portal-sessions": ["get", "post"],
+      "/consumers/{consumerName}/portal-sessions": ["delete", "get", "post"],
       "/consumers/{consumerName}/portal-sessions/{sessionId}": ["delete"],
       "/consumers/{consumerName}/portal": ["get"],
       "/consumers/{consumerName}/portal/keys": ["get", "post"],
