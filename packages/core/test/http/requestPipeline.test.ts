@@ -11,6 +11,16 @@ import { type Call, type Client, makeClient } from "./client.ts"
 
 const watched = StoreState.watch(MemoryStore.open())
 const stateHash = () => Effect.runPromise(watched.state.hash)
+
+/** Expects that a request leaves the state as it is. Background work may write meanwhile: a request that writes does each time. */
+const expectNoWrite = async (send: () => Promise<void>): Promise<void> => {
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const before = await stateHash()
+    await send()
+    if ((await stateHash()) === before) return
+  }
+  throw new Error("The request wrote something")
+}
 const consumers = "/v1/accounts/acme/key-buckets/edge/consumers"
 
 let gate: Tollgate
@@ -94,19 +104,19 @@ describe("an invalid body", () => {
   it.each(bodies.map(([label, ...rest]) => [label, rest] as const))(
     "is rejected: %s",
     async (_, [raw, status, pointer]) => {
-      const before = await stateHash()
-      const { body, headers, status: responseStatus } = await call("POST", consumers, { raw })
-      expect(responseStatus).toBe(status)
-      expect(headers.get("content-type")).toBe("application/problem+json")
-      expect(body).toMatchObject({
-        status,
-        title: expect.any(String),
-        detail: expect.any(String),
-        instance: headers.get("x-request-id")
+      await expectNoWrite(async () => {
+        const { body, headers, status: responseStatus } = await call("POST", consumers, { raw })
+        expect(responseStatus).toBe(status)
+        expect(headers.get("content-type")).toBe("application/problem+json")
+        expect(body).toMatchObject({
+          status,
+          title: expect.any(String),
+          detail: expect.any(String),
+          instance: headers.get("x-request-id")
+        })
+        if (pointer !== undefined)
+          expect(body.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer)
       })
-      if (pointer !== undefined)
-        expect(body.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer)
-      expect(await stateHash()).toBe(before)
     }
   )
 
@@ -305,16 +315,16 @@ describe("invalid metering input", () => {
       ["POST", `${subscriptionPath}/quotas/consume`, { meters: { unknown: 1 } }, 422],
       ["POST", `${subscriptionPath}/quotas/consume`, { meters: { requests: 1 } }, 429]
     ]
-    const before = await stateHash()
     for (const [method, path, body, status] of invalidRequests) {
-      const response = await call(method, path, body === undefined ? {} : { body })
-      expect([method, path, body, response.status]).toEqual([method, path, body, status])
-      expect(response.body).toMatchObject({
-        status,
-        type: expect.stringMatching(/^urn:tollgate:problem:/),
-        detail: expect.any(String)
+      await expectNoWrite(async () => {
+        const response = await call(method, path, body === undefined ? {} : { body })
+        expect([method, path, body, response.status]).toEqual([method, path, body, status])
+        expect(response.body).toMatchObject({
+          status,
+          type: expect.stringMatching(/^urn:tollgate:problem:/),
+          detail: expect.any(String)
+        })
       })
-      expect(await stateHash()).toBe(before)
     }
   })
 })
