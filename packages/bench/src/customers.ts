@@ -13,6 +13,17 @@ export const unreachableLimit = 2 ** 40
 export const unreachableRateLimit = { limit: 50_000, per: "second" } as const
 export const concurrency = 64
 
+/** A request of the customer with this number, now. */
+export const makeUsageEvent = (id: string, index: number) => ({
+  specversion: "1.0" as const,
+  id,
+  source: "/bench",
+  type: "request",
+  subject: `c-${index % customers}`,
+  time: new Date().toISOString(),
+  data: { meters: { requests: 1 } }
+})
+
 /** Creates a gate with consumers that each have a key and a subscription. */
 export const loadCustomers = async (
   store: StoreOperations,
@@ -49,17 +60,7 @@ export const loadCustomers = async (
     record: (index: number) =>
       meteringBucket.usage.record({ customerKey: `c-${index % customers}`, meters: { requests: 1 } }),
     recordEvents: (ids: ReadonlyArray<string>) =>
-      meteringBucket.usage.recordEvents(
-        ids.map((id, index) => ({
-          specversion: "1.0",
-          id,
-          source: "/bench",
-          type: "request",
-          subject: `c-${index % customers}`,
-          time: new Date().toISOString(),
-          data: { meters: { requests: 1 } }
-        }))
-      ),
+      meteringBucket.usage.recordEvents(ids.map((id, index) => makeUsageEvent(id, index))),
     reserveAndSettle: async (index: number) => {
       const { subscriptionId } = getCustomer(index)
       const { id } = await meteringBucket.usage.reserve(subscriptionId, { meters: { requests: 10 } })

@@ -7,6 +7,7 @@ import { consumeOnRedis, verifyAndConsumeOnSqlite } from "./consume.ts"
 import { createKeyOnPostgres, createKeyOnSqlite } from "./create.ts"
 import { decisionLogInMemory, decisionLogOnSqlite } from "./decisionLog.ts"
 import { eventsInMemory, eventsOnPostgres, eventsOnRedis, eventsOnSqlite } from "./events.ts"
+import { everythingInMemory, everythingOnSqlite } from "./everything.ts"
 import { growthInMemory, growthOnPostgres, growthOnRedis, growthOnSqlite } from "./growth.ts"
 import { limitersInMemory, limitersOnPostgres, limitersOnRedis, limitersOnSqlite } from "./limiters.ts"
 import type { Effort } from "./measure.ts"
@@ -17,6 +18,7 @@ import { routeScenarios } from "./routes.ts"
 import { sitesOnSqlite } from "./sites.ts"
 import { telemetryInMemory, telemetryOnSqlite } from "./telemetry.ts"
 import { usageInMemory, usageOnPostgres, usageOnRedis, usageOnSqlite } from "./usage.ts"
+import { usageEventsInMemory, usageEventsOnPostgres, usageEventsOnRedis, usageEventsOnSqlite } from "./usageEvents.ts"
 import { verifyInMemory, verifyOnRedis, verifyOnSqlite } from "./verify.ts"
 
 export interface Task {
@@ -62,6 +64,12 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   telemetryOnSqlite: ({ resources, effort }) => telemetryOnSqlite(resources, effort),
   decisionLogInMemory: ({ effort }) => decisionLogInMemory(effort),
   decisionLogOnSqlite: ({ resources, effort }) => decisionLogOnSqlite(resources, effort),
+  everythingInMemory: ({ effort }) => everythingInMemory(effort),
+  everythingOnSqlite: ({ resources, effort }) => everythingOnSqlite(resources, effort),
+  usageEventsInMemory: ({ effort }) => usageEventsInMemory(effort),
+  usageEventsOnSqlite: ({ resources, effort }) => usageEventsOnSqlite(resources, effort),
+  usageEventsOnPostgres: ({ resources, effort }) => usageEventsOnPostgres(resources, effort),
+  usageEventsOnRedis: ({ resources, effort }) => usageEventsOnRedis(resources, effort),
   sitesOnSqlite: ({ resources, effort }) => sitesOnSqlite(resources, effort),
   growthInMemory: ({ keys, effort }) => growthInMemory(keys, effort),
   growthOnSqlite: ({ resources, manyKeys, effort }) => growthOnSqlite(resources, manyKeys, effort),

@@ -11,12 +11,18 @@ import { sendRequests } from "./rawClient.ts"
 const connections = 64
 /** A long-running server runs optimized code. */
 const warmUpRequests = 10_000
+/** Of those that are large. */
+const minRequests = 4
 const cpuTimeRequest = "cpu time"
 
 export interface BenchmarkRequest {
   readonly method: string
   readonly path: string
-  readonly body?: string
+  /** A function makes a body for each request. */
+  readonly body?: string | (() => string)
+  readonly contentType?: string
+  /** How many of what is compared a request has. */
+  readonly size?: number
   /** The value of `Authorization`, for the n-th request. */
   readonly authorization: (index: number) => string
 }
@@ -59,18 +65,20 @@ const getCpuSeconds = async (child: ChildProcess): Promise<number> => {
 }
 
 const toMessages =
-  ({ method, path, body = "", authorization }: BenchmarkRequest) =>
-  (index: number): string =>
-    [
+  ({ method, path, body = "", contentType = "application/json", authorization }: BenchmarkRequest) =>
+  (index: number): string => {
+    const content = typeof body === "string" ? body : body()
+    return [
       `${method} ${path} HTTP/1.1`,
       "host: localhost",
       `authorization: ${authorization(index)}`,
-      ...(body === "" ? [] : ["content-type: application/json", `content-length: ${body.length}`]),
+      ...(content === "" ? [] : [`content-type: ${contentType}`, `content-length: ${content.length}`]),
       "",
-      body
+      content
     ].join("\r\n")
+  }
 
-/** Compares each request with `baseline`, in requests per second of the server's CPU time. */
+/** Compares each request with `baseline`, in requests, or what they have, per second of the server's CPU time. */
 export const compareRequests = async (
   child: ChildProcess,
   port: number,
@@ -80,13 +88,16 @@ export const compareRequests = async (
 ): Promise<ReadonlyArray<Comparison>> => {
   const all = [baseline, ...requests]
   const times = Math.max(200, milliseconds * 4)
+  const send = (request: BenchmarkRequest, times: number) => sendRequests(port, connections, times, toMessages(request))
   const measureRate = async (request: BenchmarkRequest): Promise<number> => {
+    const { size = 1 } = request
+    const requests = Math.max(minRequests, Math.round(times / size))
     const before = await getCpuSeconds(child)
-    await sendRequests(port, connections, times, toMessages(request))
-    return times / ((await getCpuSeconds(child)) - before)
+    await send(request, requests)
+    return (requests * size) / ((await getCpuSeconds(child)) - before)
   }
   const warmUp = Math.min(warmUpRequests, 200 * milliseconds)
-  for (const request of all) await sendRequests(port, connections, warmUp, toMessages(request))
+  for (const request of all) await send(request, Math.max(minRequests, warmUp / (request.size ?? 1)))
   const rates = all.map((): Array<number> => [])
   for (let round = 0; round < rounds; round++) {
     // Alternate the order, because the position within a round may affect the result.

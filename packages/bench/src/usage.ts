@@ -1,6 +1,6 @@
 /**
  * What usage over time costs: consuming, compared with the same commits without what is only for usage over time; reserving and settling, compared with
- * consuming; and events in batches, compared with records.
+ * consuming; and events in batches, compared with records, at once and one after another.
  */
 import { join } from "node:path"
 import { MemoryStore } from "@tollgate/memory"
@@ -9,7 +9,7 @@ import { RedisStore } from "@tollgate/redis"
 import { SqliteStore } from "@tollgate/sqlite"
 import { type Change, type Commit, type StoreOperations, withNow } from "@tollgate/store"
 import { concurrency, loadCustomers } from "./customers.ts"
-import { compare, type Effort, runConcurrently, type Work } from "./measure.ts"
+import { compare, type Effort, runConcurrently, runSequentially, type Work } from "./measure.ts"
 import type { Row } from "./report.ts"
 import type { Resources } from "./resources.ts"
 
@@ -68,6 +68,12 @@ const measure = async (storeName: string, store: StoreOperations, effort: Effort
         runConcurrently(concurrency, withUsage.record),
         effort
       ))
+    },
+    {
+      name: `events in batches of 1,000 of 500 customers, ${storeName}`,
+      comparedWith: "record, one after another",
+      target: 10,
+      ...(await compare(recordInBatches(withUsage.recordEvents), runSequentially(withUsage.record), effort))
     }
   ]
   await withUsage.gate.close()
