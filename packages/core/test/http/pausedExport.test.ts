@@ -49,7 +49,9 @@ describe.each(stores)("an export that is read slowly, on %s", (_, layer) => {
     bucketId = billing.id
     await billing.plans.create({ planExternalId: "pro", meters: { tokens: { max: 10 } } })
     const keys = Array.from({ length: customers }, (_, index) => `customer-${index}`)
-    await Promise.all(keys.map((customerKey) => billing.subscriptions.create({ customerKey, planExternalIds: ["pro"] })))
+    await Promise.all(
+      keys.map((customerKey) => billing.subscriptions.create({ customerKey, planExternalIds: ["pro"] }))
+    )
     const time = new Date().toISOString()
     const fields = {
       specversion: "1.0",
