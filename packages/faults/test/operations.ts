@@ -304,6 +304,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   "alerts.remove": {
     events: ["alert.deleted"],
+    errorWhenRepeated: "AlertNotFound",
     run: ({ meteringBucket, alertId }) => meteringBucket.customer("alice").alerts.remove(alertId),
     isDone: async ({ meteringBucket }) => (await meteringBucket.customer("alice").alerts.list()).total === 0
   },

@@ -31,14 +31,21 @@ const subjectTypes: Readonly<Record<string, string>> = {
 /** The id of a token of the option `tokens`: the beginning of its hash. */
 const tokenId = "ASNFZ4mrze8BI0Vn"
 
-const systemEvents = ["quota.threshold_reached", "deployment.succeeded", "deployment.failed", "webhook.disabled"]
+const systemEvents = [
+  "quota.threshold_reached",
+  "alert.triggered",
+  "deployment.succeeded",
+  "deployment.failed",
+  "webhook.disabled"
+]
 
 /** An example of an event, which its schema accepts. */
 const makeEventExample = (type: string, data: Record<string, unknown>) => {
   const [group = ""] = type.split(".")
   const subjectType = subjectTypes[type] ?? subjectTypes[group] ?? group
   const id = data["id"] ?? data[`${subjectType}Id`] ?? data["name"]
-  const name = data["name"] ?? { consumer: data["consumerName"], subscription: data["customerKey"] }[subjectType]
+  const { consumerName: consumer, customerKey } = data
+  const name = data["name"] ?? { consumer, subscription: customerKey, alert: customerKey }[subjectType]
   const subject = { type: subjectType, id, ...(name === undefined ? {} : { name }) }
   const actor = systemEvents.includes(type) ? { type: "system" } : { type: "token", id: tokenId }
   const event = { ...makeExampleOf(Event), type, actor, subject, data }

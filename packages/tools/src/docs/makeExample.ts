@@ -41,6 +41,9 @@ const numbers: Readonly<Record<string, number>> = {
   threshold: 0.8,
   amount: -20,
   used: 8_000,
+  usedShare: 0.8,
+  remaining: 2_000,
+  overage: 0,
   max: 10_000,
   maxBytes: 1_048_576,
   retryAfterMs: 1_500
@@ -57,7 +60,10 @@ const makeExample = (schema: JsonSchema, definitions: Readonly<Record<string, Js
   if (schema.type === "boolean") return false
   if (schema.type === "number" || schema.type === "integer") return numbers[name] ?? schema.minimum ?? 1
   if (schema.type === "string") return texts[name] ?? name
-  const properties = Object.entries(schema.properties ?? {}).filter(([key]) => schema.required?.includes(key))
+  const all = Object.entries(schema.properties ?? {})
+  const required = all.filter(([key]) => schema.required?.includes(key))
+  const { minProperties = 0 } = schema
+  const properties = required.length < minProperties ? all.slice(0, minProperties) : required
   const [pattern] = Object.values(schema.patternProperties ?? {})
   return Object.fromEntries([
     ...properties.map(([key, property]) => [key, makeExample(property, definitions, key)]),

@@ -70,7 +70,7 @@ export class AlertsApi extends HttpApiGroup.make("alerts")
       error: [MeteringBucketNotFound, AlertNotFound]
     })
       .annotate(OpenApi.Summary, "Remove an alert")
-      .annotate(OpenApi.Description, "It is not triggered any more.")
+      .annotate(OpenApi.Description, "From its commit on, the alert is not triggered any more. The events that it has triggered stay in the log.")
   )
   .prefix("/v1")
   .middleware(Authenticated)
