@@ -6,6 +6,7 @@ export const eventGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
   plan: ["created", "updated", "deleted"],
   subscription: ["created", "updated", "deleted", "status_changed"],
   usage: ["adjusted"],
+  alert: ["created", "deleted", "triggered"],
   grant: ["created", "depleted", "expired", "voided"],
   quota: ["threshold_reached"],
   deployment: ["created", "succeeded", "failed", "rolled_back", "promoted", "deleted"],
