@@ -88,6 +88,29 @@ describe.each(sharedStoreKinds)("credit on one %s store", (kind) => {
     await store.close()
   }, 120_000)
 
+  it("triggers each alert once, although a process that counts is killed", async () => {
+    const { shared, store, gate, alice, readUsed } = await open(30)
+    await alice.grants.create({ meter: "tokens", amount: 70 })
+    for (const when of [{ used: 50 }, { usedShare: 1 }, { remaining: 20 }]) {
+      await alice.alerts.create({ meter: "tokens", when })
+    }
+    const [first, ...others] = startContenders({ shared, secret, calls: 60, isMixed: false })
+    await expect.poll(async () => (await readUsed()).used, { interval: 10, timeout: 60_000 }).toBeGreaterThan(20)
+    first?.kill("SIGKILL")
+    const results = await Promise.all(others.map(readResult))
+    expect(results.flatMap(({ failures }) => failures)).toEqual([])
+    expect(await readUsed()).toMatchObject({ used: 100, remaining: 0 })
+    const readTriggered = async () => {
+      const { data } = await gate.account("acme").events.list({ type: "alert.triggered" })
+      return data.map(({ subject }) => subject.id).sort()
+    }
+    const ids = (await alice.alerts.list()).data.map(({ id }) => id).sort()
+    expect(ids.length).toBe(3)
+    await expect.poll(readTriggered, { timeout: 60_000 }).toEqual(ids)
+    await gate.close()
+    await store.close()
+  }, 120_000)
+
   it("is conserved while four processes grant, void, reserve, give back and let expire", async () => {
     const { shared, store, gate, readUsed } = await open(100)
     const input = { shared, secret, calls: 60, isMixed: true }
