@@ -3,7 +3,7 @@
  * of them; and random months, compared with the usage history.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Customers, Grants, Subscriptions, Usage } from "@tollgate/core/effect"
+import { Customers, Grants, type Reservations, Subscriptions, Usage, type UsageHistory } from "@tollgate/core/effect"
 import { Partition, Store } from "@tollgate/store/internal"
 import { type Fault, makeFaultyStore } from "@tollgate/store-testkit"
 import { DateTime, Effect } from "effect"
@@ -186,7 +186,8 @@ describe.each(stores)("closing periods, on %s", (name, store) => {
         let current = first
         const reservations: Array<readonly [UsedSubscription, string]> = []
         const now = DateTime.now
-        const operations: ReadonlyArray<() => Effect.Effect<unknown, unknown, Store>> = [
+        type Services = Store | Reservations | Subscriptions | Usage | UsageHistory
+        const operations: ReadonlyArray<() => Effect.Effect<unknown, unknown, Services>> = [
           () => current.consume({ requests: 1 + below(9) }),
           () => current.consume({ requests: 1 + below(9) }),
           () =>
