@@ -164,7 +164,6 @@ describe.each(stores)("events, on %s", (_, layer) => {
       { type: "subscription.updated", actor: "user-3", data: pastDue },
       { type: "subscription.status_changed", actor: "user-3", data: { ...pastDue, previousStatus: "active" } },
       { type: "subscription.updated", data: same },
-      { type: "period.closed", data: expect.objectContaining({ subscriptionId: id, closedBy: "deleted" }) },
       { type: "subscription.deleted", data: same }
     ])
   })

@@ -35,6 +35,8 @@ export const findWaiting = ({ closing, subscription, usage }: Closing, now: Date
 const getMaxima = (meters: MetersTotals): Readonly<Record<string, number>> =>
   Object.fromEntries(Object.entries(meters).flatMap(([meter, { max }]) => (max === undefined ? [] : [[meter, max]])))
 
+const isUsed = (meters: MetersTotals): boolean => Object.values(meters).some(({ used }) => used > 0)
+
 /** `isDeleted`: the subscription is being deleted. The caller writes the schedule, and checks that `ids` have not changed. */
 export const closeStep = Effect.fnUntraced(function* (
   bucket: MeteringBucket,
@@ -72,12 +74,14 @@ export const closeStep = Effect.fnUntraced(function* (
       closedBy: isDeleted && closedBy === "canceled" ? ("deleted" as const) : closedBy
     }
     const meters = usage.getTotals(id, maxima)
+    // Such as the subscription of a sign-up that is undone.
+    if (terms.closedBy === "deleted" && !isUsed(before?.meters ?? {}) && !isUsed(meters)) continue
     yield* look(before?.meters ?? {}, { ...terms, revision: before?.revision ?? 0, meters })
   }
 
   const { isChanged: _, dueOn: __, ...rest } = step?.next ?? closing
   const dueOn = step === undefined ? findNextDue(closing, subscription) : step.next.dueOn
-  const done = new Set(looked.map(({ id }) => id))
+  const done = new Set([...looked, ...(step?.periods ?? [])].map(({ id }) => id))
   const next = dropOld(
     {
       ...rest,
