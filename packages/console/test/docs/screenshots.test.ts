@@ -100,9 +100,9 @@ const pages: Readonly<Record<string, (page: Page, shown: Shown) => Promise<void>
     await hasPlot(page)
   },
   subscription: async (page, shown) => {
-    await findLink(page, shown, "metering?all=1", shown.meteringBucket)
-    await page.getByRole("link", { name: "Subscriptions" }).click()
-    await page.getByRole("link", { name: shown.customer }).first().click()
+    await findLink(page, shown, "consumers/production", shown.customer)
+    await page.getByRole("region", { name: "Subscriptions and usage" }).locator(".card a").first().click()
+    await page.getByRole("heading", { name: `Subscription of ${shown.customer}` }).waitFor()
     await hasPlot(page)
   },
   refusals: async (page, shown) => {
