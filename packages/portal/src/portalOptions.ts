@@ -72,9 +72,12 @@ const maxMaxKeys = 1_000
 /** A path of this server. Browsers take `//` and `/\` for another host. */
 const isOwnPath = (text: string): boolean => /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(text)
 
-/** An absolute URL with one of these protocols, without credentials. */
+/**
+ * An absolute URL with one of these protocols, without credentials. What is parsed alone must be what a page leads to: browsers
+ * take `https:evil` for a path of the page, and leave out spaces.
+ */
 const isUrl = (text: string, protocols: ReadonlyArray<string>): boolean => {
-  const url = URL.parse(text)
+  const url = /^https?:\/\/[^\s\\]+$/i.test(text) ? URL.parse(text) : null
   return url !== null && protocols.includes(url.protocol) && url.username === "" && url.password === ""
 }
 
