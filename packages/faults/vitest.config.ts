@@ -40,8 +40,8 @@ export default defineConfig({
       (name) => `packages/testing/setup/${name}.ts`
     ),
     provide: { stores: ["memory", "SQLite", "Redis", "Postgres"] },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     projects: [
       {
