@@ -70,7 +70,10 @@ export class AlertsApi extends HttpApiGroup.make("alerts")
       error: [MeteringBucketNotFound, AlertNotFound]
     })
       .annotate(OpenApi.Summary, "Remove an alert")
-      .annotate(OpenApi.Description, "From its commit on, the alert is not triggered any more. The events that it has triggered stay in the log.")
+      .annotate(
+        OpenApi.Description,
+        "From its commit on, the alert is not triggered any more. The events that it has triggered stay in the log."
+      )
   )
   .prefix("/v1")
   .middleware(Authenticated)
