@@ -58,6 +58,7 @@ const fields = {
   lastTriggeredOn: Schema.optionalKey(Timestamp)
 }
 
+/** An alert of a customer. `lastTriggeredOn` is absent until it is triggered. */
 export const Alert = Schema.Struct(fields).annotate({ identifier: "Alert" })
 export type Alert = typeof Alert.Type
 /** An alert, as plain JSON. */
