@@ -107,11 +107,11 @@ describe.each(storesOnCallersClock)("authorize, on %s", (_, store) => {
     it.effect("decides as one: in any combination, the first refusal wins and nothing is taken or counted", () =>
       Effect.gen(function* () {
         const steady = { limit: 5, per: 2_000, burst: 4 }
+        yield* TestClock.setTime(1_800_000_000_000)
         const { authorize, meteringBucketId, setStatus, updateKey, quotas } = yield* setUp(
           { rateLimits: { plan: steady } },
           { scopes: ["orders:*"], ipAllow: ["203.0.113.0/24"] }
         )
-        yield* TestClock.setTime(1_800_000_000_000)
         const random = makeRandom(7)
         let now = 1_800_000_000_000
         let isActive = true

@@ -1,5 +1,5 @@
 /**
- * Closes the periods that are over, and corrects those that have changed, in the background: each in one commit with its
+ * Closes the periods that are over, and corrects those that have changed, in the background: in one commit with the
  * schedule, so that each event is written once. A few subscriptions share a commit.
  */
 
@@ -11,6 +11,7 @@ import { giveBackExpired } from "../ledger/giveBackExpired.ts"
 import type { LongPeriod } from "../model/longPeriods.ts"
 import type { MeteringBucket } from "../model/MeteringBucket.ts"
 import { findMeteringBucket, meteringBucketRecords } from "../model/meteringBucketRecords.ts"
+import type { PeriodId } from "../model/Period.ts"
 import { closingRecords, closingTimes, type PeriodClosing } from "../model/periodClosings.ts"
 import { getPeriodId } from "../model/reservedPeriods.ts"
 import type { StoredSubscription } from "../model/Subscription.ts"
@@ -23,6 +24,8 @@ import { readTerms } from "./readTerms.ts"
 const pageSize = 200
 /** Maximum subscriptions in one commit. */
 const batchSize = 20
+/** Maximum steps of one subscription in one commit: after a long downtime, many periods are over. */
+const maxSteps = 100
 /** How many one run closes, before it is the turn of other accounts. */
 const maxInRun = 2_000
 /** How soon a period is looked at again that has open reservations. */
@@ -111,6 +114,26 @@ const readScheduled = Effect.fnUntraced(function* (
   )
 })
 
+const isDueAt = (now: DateTime.Utc, dueOn: DateTime.Utc | undefined): boolean =>
+  dueOn !== undefined && DateTime.isLessThanOrEqualTo(dueOn, now)
+
+/** Closes all periods of a subscription that are over, in order, unless one of them waits for open reservations. */
+const closeSteps = Effect.fnUntraced(function* (bucket: MeteringBucket, first: Closing, now: DateTime.Utc) {
+  const ids: Array<PeriodId> = []
+  const events: Array<Change> = []
+  let closing = first
+  for (let step = 0; step < maxSteps; step++) {
+    const closed = yield* closeStep(bucket, closing, now)
+    ids.push(...closed.ids)
+    events.push(...closed.events)
+    closing = { ...closing, closing: closed.next }
+    // What was changed is looked at by itself.
+    if (closed.next.isChanged === true || !isDueAt(now, closed.next.dueOn)) break
+    if (findWaiting(closing, now).length > 0) break
+  }
+  return { next: closing.closing, ids: [...new Set(ids)], events }
+})
+
 /** Does what is due of these schedules, in one commit. */
 const closeBatch = Effect.fnUntraced(function* (
   bucketEntry: Entry<MeteringBucket>,
@@ -140,7 +163,7 @@ const closeBatch = Effect.fnUntraced(function* (
       changes.push(closingRecords.replace(schedule, { ...schedule.value, dueOn: later.value }))
       continue
     }
-    const closed = yield* closeStep(bucket, closing, now)
+    const closed = yield* closeSteps(bucket, closing, now)
     const { usage } = closing
     changes.push(closingRecords.replace(schedule, closed.next), ...usage.checkRecords())
     changes.push(...usage.checkCounters(closed.ids), ...closed.events)
@@ -151,7 +174,7 @@ const closeBatch = Effect.fnUntraced(function* (
 const isDue =
   (now: DateTime.Utc) =>
   ({ value: { dueOn } }: Entry<PeriodClosing>) =>
-    dueOn !== undefined && DateTime.isLessThanOrEqualTo(dueOn, now)
+    isDueAt(now, dueOn)
 
 /** One schedule, read again until nothing changes it meanwhile. */
 const closeOne = (bucketEntry: Entry<MeteringBucket>, usageId: string, now: DateTime.Utc) =>
