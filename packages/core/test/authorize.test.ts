@@ -370,6 +370,23 @@ describe.each(storesOnCallersClock)("authorize, on %s", (_, store) => {
       })
     )
 
+    it.effect("takes the labels of each call, and refuses those that become invalid", () =>
+      Effect.gen(function* () {
+        const { authorize, meteringBucketId } = yield* setUp({ meters: { requests: { max: 100 } } })
+        const options: Record<string, unknown> = { metering: { meteringBucketId, meters: { requests: 1 } } }
+        const call = Effect.suspend(() => authorize(options as never))
+        for (const labels of [{ model: "small" }, { model: "large" }, { model: "large", team: "a" }, {}, undefined]) {
+          options["labels"] = labels
+          assert.isTrue((yield* call).allowed)
+        }
+        const tooMany = { a: "1", b: "2", c: "3", d: "4" }
+        for (const labels of [{ model: "" }, { "": "small" }, { model: 1 }, tooMany, "small", null, []]) {
+          options["labels"] = labels
+          assert.include((yield* Effect.flip(call)).message, "labels", JSON.stringify(labels))
+        }
+      })
+    )
+
     it.effect("tells what is left of a limit, and when to retry", () =>
       Effect.gen(function* () {
         const { authorize, meteringBucketId } = yield* setUp()

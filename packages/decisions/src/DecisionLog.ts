@@ -18,6 +18,7 @@ import {
   makeWriteBehind,
   type Operations,
   type PageRequest,
+  type Partition,
   readCounters,
   removeDue,
   resolveRange,
@@ -84,9 +85,13 @@ const make = Effect.gen(function* () {
     }, withStore)
   })
 
+  /** Making the name of a partition takes as long as noting a decision. */
+  const partitions = new WeakMap<KeyBucket, Partition.Partition>()
+
   yield* observers.register((decision) => {
     const { bucket } = decision
-    const partition = getStatsPartition(bucket.accountName, bucket.bucketName)
+    const partition = partitions.get(bucket) ?? getStatsPartition(bucket.accountName, bucket.bucketName)
+    partitions.set(bucket, partition)
     const known = notes.get(partition)
     if (notes.isClosed() || (known === undefined && notes.size() >= maxBuckets)) return
     const ofBucket = known ?? new DecisionNotes(bucket, secretBox, budget)

@@ -45,6 +45,9 @@ const describeKey = (secretBox: SecretBox["Service"], key: string, keyId: string
 }
 
 export class DecisionNotes {
+  /** The requests of an hour that were let through, most of all, by consumer. */
+  readonly #allowed = new Map<string, number>()
+  #hour = 0
   #counters = new Map<string, number>()
   #refusals = new Map<string, StoredRefusal>()
   /** How many refusals have each term of which a limited number is kept. */
@@ -60,17 +63,33 @@ export class DecisionNotes {
   }
 
   get isEmpty(): boolean {
-    return this.#counters.size === 0 && this.#refusals.size === 0
+    return this.#allowed.size === 0 && this.#counters.size === 0 && this.#refusals.size === 0
   }
 
   note(decision: ObservedDecision): void {
     const { result, owner, now } = decision
-    const outcome: Outcome = result.allowed ? "allowed" : result.reason
-    const day = Math.floor(now / dayMs)
-    this.#count(getHourCounter(outcome, Math.floor(now / hourMs)), 1)
-    this.#count(getDayCounter(outcome, day), 1)
-    if (owner !== undefined) this.#count(getConsumerCounter(owner.consumer.id)(outcome, day), 1)
+    const hour = Math.floor(now / hourMs)
+    if (result.allowed && owner !== undefined) {
+      if (hour !== this.#hour || this.#allowed.size >= maxCounters) this.#fold()
+      this.#hour = hour
+      this.#allowed.set(owner.consumer.id, (this.#allowed.get(owner.consumer.id) ?? 0) + 1)
+      return
+    }
+    this.#noteOutcome(result.allowed ? "allowed" : result.reason, hour, owner?.consumer.id, 1)
     if (!result.allowed) this.#noteRefusal(decision, result)
+  }
+
+  #noteOutcome(outcome: Outcome, hour: number, consumerId: string | undefined, by: number): void {
+    const day = Math.floor((hour * hourMs) / dayMs)
+    this.#count(getHourCounter(outcome, hour), by)
+    this.#count(getDayCounter(outcome, day), by)
+    if (consumerId !== undefined) this.#count(getConsumerCounter(consumerId)(outcome, day), by)
+  }
+
+  /** Makes counters of what was let through. */
+  #fold(): void {
+    for (const [consumerId, count] of this.#allowed) this.#noteOutcome("allowed", this.#hour, consumerId, count)
+    this.#allowed.clear()
   }
 
   #count(counter: string, by: number): void {
@@ -131,6 +150,7 @@ export class DecisionNotes {
 
   /** Empties the notes. */
   take(): TakenNotes {
+    this.#fold()
     const taken = { counters: this.#counters, refusals: this.#refusals }
     this.#budget.free(this.bucket.accountName, taken.refusals.size)
     this.#counters = new Map()

@@ -23,28 +23,40 @@ const decode = (options: AuthorizeOptions): Exit.Exit<ParsedAuthorizeOptions, In
     ? Exit.map(decodeOptions(options), toParsedOptions)
     : Exit.fail(invalidParameter("options", "must be a plain object"))
 
-/** Copies options that were found valid: plain objects, lists, texts and numbers. */
-const copy = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(copy)
-  return isPlainObject(value)
-    ? Object.fromEntries(Object.entries(value).map(([name, item]) => [name, copy(item)]))
-    : value
+/** A copy of an object or a list in options that were found valid, with its names at hand: each call compares with it. */
+class Copy {
+  readonly prototype: unknown
+  readonly names: ReadonlyArray<string>
+  readonly items: ReadonlyArray<unknown>
+
+  constructor(value: object) {
+    this.prototype = Object.getPrototypeOf(value)
+    this.names = Object.keys(value)
+    this.items = Object.values(value).map(copy)
+  }
 }
+
+/** Stands in a copy for whatever labels there are: they differ, and are validated by themselves. */
+const varying = Symbol("varying")
+
+/** Copies options: plain objects, lists, texts and numbers. */
+const copy = (value: unknown): unknown => (typeof value === "object" && value !== null ? new Copy(value) : value)
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** Whether options have the contents of a copy. */
 const isSame = (known: unknown, given: unknown): boolean => {
-  if (typeof known !== "object" || known === null) return known === given
-  if (typeof given !== "object" || given === null) return false
-  if (Object.getPrototypeOf(given) !== Object.getPrototypeOf(known)) return false
-  let unmatched = 0
-  for (const _ in known) unmatched++
-  for (const name in given) {
-    if (!Object.hasOwn(known, name) || !isSame((known as Fields)[name], (given as Fields)[name])) return false
-    unmatched--
+  if (!(known instanceof Copy)) return known === given || (known === varying && given !== undefined)
+  if (typeof given !== "object" || given === null || Object.getPrototypeOf(given) !== known.prototype) return false
+  const { names, items } = known
+  let count = 0
+  for (const _ in given) count++
+  if (count !== names.length) return false
+  for (let index = 0; index < count; index++) {
+    const [name, item] = [names[index] as string, items[index]]
+    if (!isSame(item, (given as Fields)[name]) || (item === undefined && !Object.hasOwn(given, name))) return false
   }
-  return unmatched === 0
+  return true
 }
 
 /** How many different options are remembered. */
@@ -59,7 +71,7 @@ class RecentOptions {
   }
 
   add(options: AuthorizeOptions, parsed: ParsedAuthorizeOptions): ParsedAuthorizeOptions {
-    this.#recent.unshift({ options: copy(options), parsed })
+    this.#recent.unshift({ options: copy(options.labels ? { ...options, labels: varying } : options), parsed })
     if (this.#recent.length > maxRecent) this.#recent.pop()
     return parsed
   }
@@ -98,6 +110,7 @@ export const makeParseAuthorizeOptions = () => {
     const shape = { ...options, metering: { ...metering, meters: anyAmounts } as MeteringOptions }
     const hasCustomer = customer !== undefined && isCustomer(customer)
     const labels = options.labels === undefined ? undefined : parseLabels(options.labels)
+    if (options.labels !== undefined && labels === undefined) return decode(options)
     const ofAny = { ...(hasCustomer && { customer: anyCustomer }), ...(labels && { labels: anyLabels }) }
     return Exit.map(parseShape({ ...shape, ...ofAny }), (parsed) => {
       // Only a route has limits that are functions.
@@ -109,7 +122,12 @@ export const makeParseAuthorizeOptions = () => {
 
   const parseUnlessKnown = (options: AuthorizeOptions): Exit.Exit<ParsedAuthorizeOptions, InvalidInput> => {
     const known = recent.find(options)
-    return known === undefined ? Exit.map(parse(options), (parsed) => recent.add(options, parsed)) : Exit.succeed(known)
+    if (known === undefined) return Exit.map(parse(options), (parsed) => recent.add(options, parsed))
+    if (options.labels === undefined) return Exit.succeed(known)
+    const labels = parseLabels(options.labels)
+    if (labels === undefined) return decode(options)
+    const limits = { ...(known.limits as ParsedLimits), labels }
+    return Exit.succeed(new ParsedAuthorizeOptions(known.scopes, limits, known.charge))
   }
 
   return (
