@@ -19,6 +19,8 @@ export interface Schema {
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
   readonly patternProperties?: Readonly<Record<string, Schema>>
+  readonly minProperties?: number
+  readonly maxProperties?: number
   readonly additionalProperties?: boolean | Schema
   readonly required?: ReadonlyArray<string>
   readonly anyOf?: ReadonlyArray<Schema>

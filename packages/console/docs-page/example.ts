@@ -45,8 +45,10 @@ export const makeExample = (resolve: Resolve, fields: "all" | "required") => {
     }
   }
   const makeObject = (schema: Schema, depth: number): Readonly<Record<string, unknown>> => {
-    const { properties = {}, required = [], patternProperties = {} } = schema
-    const selected = Object.entries(properties).filter(([name]) => fields === "all" || required.includes(name))
+    const { properties = {}, required = [], patternProperties = {}, minProperties = 0, maxProperties } = schema
+    const all = Object.entries(properties).slice(0, maxProperties)
+    const needed = all.filter(([name]) => fields === "all" || required.includes(name))
+    const selected = needed.length < minProperties ? all.slice(0, minProperties) : needed
     const others = Object.values(patternProperties).map((property) => ["example", property] as const)
     return Object.fromEntries(
       [...selected, ...others].map(([name, property]) => [name, makeValue(property, name, depth + 1)])

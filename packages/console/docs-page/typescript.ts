@@ -21,6 +21,7 @@ const handles: Readonly<Record<string, string>> = {
   subscriptions: `${meteringBucket}.subscriptions`,
   usage: `${meteringBucket}.usage`,
   customers: customer,
+  alerts: `${customer}.alerts`,
   grants: `${customer}.grants`,
   events: `${account}.events`,
   decisionLog: `${account}.decisions`,

@@ -232,9 +232,9 @@ describe("the documentation page in a browser, behind helmet() and below a prefi
   it("filters the operations, and fits a narrow screen when an operation is open", async () => {
     const { page } = await openPage(`${origin}${mount}/v1/docs`, 375)
     await page.getByLabel("Filter operations").fill("key delete")
-    await page.getByText(`3 of ${operationCount} operations`).waitFor()
-    expect(await page.locator("details.operation:visible").count()).toBe(3)
-    expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(["Consumers", "Keys", "Customers"])
+    await page.getByText(`4 of ${operationCount} operations`).waitFor()
+    expect(await page.locator("details.operation:visible").count()).toBe(4)
+    expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(["Consumers", "Keys", "Customers", "Alerts"])
     await page.getByLabel("Filter operations").fill("")
     await openOperation(page, "subscriptions.create")
     const width = await page.evaluate("document.documentElement.scrollWidth")

@@ -100,7 +100,7 @@ const constants: ReadonlyArray<Constant> = [
   ["A sign-up with a subscription", "seconds", "core/src/consumers/signUpIntents.ts", "signUpLifetime"],
   ["Settling a request after the end of its response", "second", "protect/src/settleRequest.ts", "settleAfterEnd"],
   ["Open reservations of a subscription", "", "core/src/metering/model/reservationRecords.ts", "maxOpenReservations"],
-  ["Open grants of a customer and meter", "", "core/src/metering/credits/Grants.ts", "maxOpenGrants"],
+  ["Open grants of a customer and meter", "", "core/src/metering/credits/grantRecords.ts", "maxOpenGrants"],
   ["Alerts of a customer", "", "core/src/metering/alerts/Alerts.ts", "maxAlerts"],
   ["Hours of usage", "days", "core/src/metering/model/usageCounters.ts", "keptHours", 24],
   ["Days of usage", "days", "core/src/metering/model/usageCounters.ts", "keptDays"],

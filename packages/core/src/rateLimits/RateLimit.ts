@@ -66,6 +66,7 @@ export interface RateLimitPolicy {
   readonly interval: number
 }
 
+/** A rate limit with all its numbers, under the name that outsiders know it by. */
 export const toPolicy = (name: string, rateLimit: RateLimitValue): RateLimitPolicy => {
   const { limit, per, burst = limit } = rateLimit
   return { name, limit, per: toMillis(per), burst, interval: getInterval(rateLimit) }

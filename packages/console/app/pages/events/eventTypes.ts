@@ -7,6 +7,7 @@ export const eventGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
   subscription: ["created", "updated", "deleted", "status_changed"],
   usage: ["adjusted"],
   alert: ["created", "deleted", "triggered"],
+  period: ["closed", "corrected"],
   grant: ["created", "depleted", "expired", "voided"],
   quota: ["threshold_reached"],
   deployment: ["created", "succeeded", "failed", "rolled_back", "promoted", "deleted"],
