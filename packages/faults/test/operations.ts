@@ -329,7 +329,7 @@ export const operations: Readonly<Record<string, Operation>> = {
       (await meteringBucket.subscriptions.get(subscriptionId)).status === "past-due"
   },
   "subscriptions.remove": {
-    events: ["subscription.deleted"],
+    events: ["period.closed", "subscription.deleted"],
     run: ({ meteringBucket, subscriptionId }) => meteringBucket.subscriptions.remove(subscriptionId),
     isDone: ({ meteringBucket, subscriptionId }) =>
       failsWith(meteringBucket.subscriptions.get(subscriptionId), "SubscriptionNotFound"),
@@ -512,7 +512,8 @@ export const makeFixture = async (emptyStore: StoreOperations, ...operations: Re
   const tokens = { meters: { tokens: 5 }, expiresIn: 3_600 }
   const { id: reservationId } = await meteringBucket.usage.reserve(subscriptionId, tokens)
   const { id: grantId } = await meteringBucket.customer("alice").grants.create({ meter: "requests", amount: 5 })
-  const when = { used: 10 }
+  // More than any of these operations uses.
+  const when = { used: 1_000 }
   const { id: alertId } = await meteringBucket.customer("alice").alerts.create({ meter: "requests", when })
   // What is counted later comes on top of this.
   await meteringBucket.customer("alice").consume({ requests: 1 })
