@@ -234,7 +234,12 @@ describe("the documentation page in a browser, behind helmet() and below a prefi
     await page.getByLabel("Filter operations").fill("key delete")
     await page.getByText(`4 of ${operationCount} operations`).waitFor()
     expect(await page.locator("details.operation:visible").count()).toBe(4)
-    expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(["Consumers", "Keys", "Customers", "Alerts"])
+    expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual([
+      "Consumers",
+      "Keys",
+      "Customers",
+      "Alerts"
+    ])
     await page.getByLabel("Filter operations").fill("")
     await openOperation(page, "subscriptions.create")
     const width = await page.evaluate("document.documentElement.scrollWidth")
